@@ -42,4 +42,11 @@ constexpr float e4m3ToFloat(std::uint8_t b) {
   return (sign != 0u) ? -magnitude : magnitude;
 }
 
+/// OCP e8m0, a bare exponent: 2^(b - 127); 255 is NaN.
+constexpr float e8m0ToFloat(std::uint8_t b) {
+  if (b == 255) return std::bit_cast<float>(std::uint32_t(0x7fc00000u));
+  if (b == 0) return 0x1p-127f;
+  return std::bit_cast<float>(std::uint32_t(b) << 23);
+}
+
 }  // namespace sluice

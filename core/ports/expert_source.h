@@ -56,18 +56,21 @@ struct StreamReport {
   Bytes bytes_read{0};
   std::chrono::nanoseconds read_time{0};  // sum of the reads' own times
   std::chrono::nanoseconds wait_time{0};  // callers waited in next()
-  std::uint64_t speculative_used = 0, speculative_late = 0, speculative_vain = 0;
-  std::uint64_t reads_retried = 0;
+  // Guessed experts: asked for once resident; asked for while still in flight; evicted unused; refused for want of a slot.
+  std::uint64_t speculative_used = 0, speculative_late = 0, speculative_vain = 0, speculative_dropped = 0;
+  std::uint64_t reads_retried = 0;  // after EIO, a short read or a sum that did not match
+  std::uint64_t joined = 0;         // of the misses, those whose read was already under way
 };
 
 class ExpertSource {
  public:
   virtual ~ExpertSource() = default;
   /// Asks for distinct experts of one layer, at most pins_max() of them when Demand. Starts the reads of those that are absent, all
-  /// together. Never blocks. A speculative request that can't be met is dropped and counted.
+  /// together. Never blocks. Pins held and experts demanded must not exceed 2 * pins_max() together. A speculative request that can't be
+  /// met is dropped and counted; its ticket is empty from the start: nothing is handed out, nothing pinned.
   virtual Ticket request(LayerId layer, std::span<const ExpertId> experts, Urgency urgency) = 0;
   /// The next expert of `ticket` to be resident: resident ones first, then in order of arrival; blocks until one is. Outside parallel
-  /// regions only. `ticket.remaining` falls by one. Errors (Io, Corrupt, Cancelled, Deadline) end the ticket.
+  /// regions only. `ticket.remaining` falls by one. Errors (Io, Corrupt, Cancelled, Deadline) end the ticket: its other experts are let go.
   virtual Result<ExpertPin> next(Ticket& ticket) = 0;
   /// Gives up what next() has not handed out. Reads under way finish into the cache.
   virtual void cancel(Ticket& ticket) = 0;
