@@ -38,6 +38,7 @@ struct ForwardFacts {
   int vocabulary = 0;
   int context = 0;     // tokens a sequence may hold
   int rows_max = 0;    // rows of one forward
+  int logits_max = 0;  // of them, rows that may want logits; 0: all (a vocabulary of 154,880 makes 0.6 MB a row)
 };
 
 class Forward {
@@ -49,7 +50,8 @@ class Forward {
   /// Forgets rows from `length` on.
   virtual void rollback(SequenceId sequence, int length) = 0;
   /// Computes rows (1 .. rows_max, any mix of sequences) and commits them to the KV store. On error nothing is committed.
-  /// Errors: Io, Corrupt (weights), Numeric (names the layer), Cancelled (by `watch`), OutOfBudget (context full). `watch` may be null.
+  /// Errors: Io, Corrupt (weights), Numeric (names the layer), Cancelled (by `watch`), OutOfBudget (context full), BadRequest (no rows, more
+  /// than rows_max or logits_max, a token outside the vocabulary). `watch` may be null.
   virtual Result<ForwardOutput> forward(std::span<const ForwardRow> rows, ForwardWatch* watch) = 0;
 };
 
