@@ -1,0 +1,126 @@
+#include "tests/tidy/file_rules.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+#include <string>
+
+namespace sluice::tidy {
+
+namespace {
+
+constexpr std::size_t kLinesMax = 600;
+
+bool isNamedInDecisions(const Tree& tree, std::string_view path) {
+  return std::any_of(tree.files.begin(), tree.files.end(),
+                     [&](const SourceFile& file) { return file.path.starts_with("docs/decisions/") && file.text.find(path) != std::string::npos; });
+}
+
+// Whether a CMakeLists.txt at `path`'s folder or above names it, relative to itself.
+bool isNamedInCMake(const Tree& tree, std::string_view path) {
+  for (std::string_view folder = folderOf(path);; folder = folderOf(folder)) {
+    const std::string cmake = folder.empty() ? "CMakeLists.txt" : std::string(folder) + "/CMakeLists.txt";
+    const SourceFile* file = tree.find(cmake);
+    const std::string_view relative = folder.empty() ? path : path.substr(folder.size() + 1);
+    if (file != nullptr && (hasWord(file->text, relative) || hasWord(file->text, relative.substr(0, relative.rfind('.'))))) return true;
+    if (folder.empty()) return false;
+  }
+}
+
+// Where one may name a file: code, scripts, build files, documents.
+bool namesOthers(std::string_view path) {
+  return isCode(path) || isScript(path) || isCMake(path) || extensionOf(path) == ".md" || fileNameOf(path) == "CMakePresets.json";
+}
+
+bool isNamedElsewhere(const Tree& tree, std::string_view path, std::string_view name) {
+  return std::any_of(tree.files.begin(), tree.files.end(), [&](const SourceFile& file) {
+    return file.path != path && namesOthers(file.path) && file.text.find(name) != std::string::npos;
+  });
+}
+
+std::set<std::string> everyIncludedName(const Tree& tree) {
+  std::set<std::string> included;
+  for (const SourceFile& file : tree.files) {
+    if (!isCode(file.path)) continue;
+    for (const std::string_view line : linesOf(file.text)) {
+      if (!line.starts_with("#include \"")) continue;
+      included.emplace(line.substr(10, line.find('"', 10) - 10));
+    }
+  }
+  return included;
+}
+
+// A golden file is alive when a test, script or build file names it, or quotes a folder below tests/golden or tests/models that holds it
+// ("glm-wide" or /glm-wide/): those that read a folder read all of it.
+bool isGoldenAlive(const Tree& tree, std::string_view path) {
+  if (isNamedElsewhere(tree, path, fileNameOf(path))) return true;
+  for (std::string_view folder = folderOf(path); folder != "tests/golden" && folder != "tests/models" && !folder.empty(); folder = folderOf(folder)) {
+    const std::string name(fileNameOf(folder));
+    for (const std::string& quoted : {"\"" + name + "\"", "/" + name + "\"", "/" + name + "/", "\"" + name + "/"}) {
+      if (isNamedElsewhere(tree, path, quoted)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<Finding> longFiles(const Tree& tree) {
+  std::vector<Finding> findings;
+  for (const SourceFile& file : tree.files) {
+    if (!isCode(file.path)) continue;
+    const std::size_t lines = linesOf(file.text).size();
+    if (lines > kLinesMax && !isNamedInDecisions(tree, file.path)) {
+      findings.push_back({file.path, 0, std::to_string(lines) + " lines, and no line in docs/decisions/ says why"});
+    }
+  }
+  return findings;
+}
+
+std::vector<Finding> filesOutsideOfCMake(const Tree& tree) {
+  std::vector<Finding> findings;
+  for (const SourceFile& file : tree.files) {
+    if (isCMake(file.path) && file.text.find("GLOB") != std::string::npos) findings.push_back({file.path, 0, "sources are listed by name, not globbed"});
+    if (isCode(file.path) && extensionOf(file.path) == ".cpp" && !isNamedInCMake(tree, file.path)) {
+      findings.push_back({file.path, 0, "no CMakeLists.txt of its folder or above names it"});
+    }
+  }
+  return findings;
+}
+
+std::vector<Finding> badFileNames(const Tree& tree) {
+  // Names that end in a digit because the thing's own name does.
+  constexpr std::array<std::string_view, 6> kNouns = {"avx2", "bf16", "f16", "fp8", "f32", "utf8"};
+  constexpr std::array<std::string_view, 3> kVague = {"_utils", "_common", "_misc"};
+  std::vector<Finding> findings;
+  for (const SourceFile& file : tree.files) {
+    if (!isCode(file.path) && !isScript(file.path)) continue;
+    const std::string_view stem = stemOf(file.path);
+    const auto endsStem = [&](std::string_view end) { return stem.ends_with(end); };
+    const bool numbered = !stem.empty() && std::isdigit(static_cast<unsigned char>(stem.back())) != 0;
+    if (numbered && std::none_of(kNouns.begin(), kNouns.end(), endsStem)) findings.push_back({file.path, 0, "a numbered file: name what it holds"});
+    if (std::any_of(kVague.begin(), kVague.end(), endsStem)) findings.push_back({file.path, 0, "a name that says nothing: name what it holds"});
+  }
+  return findings;
+}
+
+std::vector<Finding> deadFiles(const Tree& tree) {
+  constexpr std::array<std::string_view, 5> kEntries = {"setup", "sluice", "check", ".ci/run", "README.md"};
+  const std::set<std::string> included = everyIncludedName(tree);
+  std::vector<Finding> findings;
+  for (const SourceFile& file : tree.files) {
+    const std::string_view extension = extensionOf(file.path);
+    if (std::find(kEntries.begin(), kEntries.end(), file.path) != kEntries.end()) continue;
+    if (isCode(file.path)) {
+      if (extension != ".cpp" && !included.contains(file.path)) findings.push_back({file.path, 0, "no file includes it"});
+    } else if (isScript(file.path) || extension == ".md") {
+      if (!isNamedElsewhere(tree, file.path, fileNameOf(file.path))) findings.push_back({file.path, 0, "no file names it"});
+    } else if (file.path.starts_with("tests/golden/") || file.path.starts_with("tests/models/")) {
+      if (!isGoldenAlive(tree, file.path)) findings.push_back({file.path, 0, "no test names it or a folder that holds it"});
+    }
+  }
+  return findings;
+}
+
+}  // namespace sluice::tidy

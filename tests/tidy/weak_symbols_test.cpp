@@ -1,0 +1,60 @@
+// Goal:   a program built with units for AVX2 and newer still starts on a plain x86-64-v2 machine.
+// Method: nm over every object that was compiled with -mavx or more: it may define no weak function. Controls: a unit that uses a standard
+//         container is compiled here, and its weak functions are seen.
+
+#include "tests/tidy/weak_symbols.h"
+
+#include <cstdlib>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+namespace sluice::tidy {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<std::vector<std::string>> weakDefinitionsOf(const fs::path& object) { return weakDefinitions(TRY(outputOf("nm '" + object.string() + "' 2>&1"))); }
+
+TEST(Tidy, UnitsForNewerProcessorsDefineNoWeakFunction) {
+  const Result<std::vector<fs::path>> objects = objectsBeyondTheBaseline(SLUICE_BINARY_DIR);
+  ASSERT_TRUE(objects.ok()) << objects.error().what;
+  EXPECT_FALSE(objects.value().empty());
+  for (const fs::path& object : objects.value()) {
+    const Result<std::vector<std::string>> weak = weakDefinitionsOf(object);
+    ASSERT_TRUE(weak.ok()) << weak.error().what;
+    for (const std::string& name : weak.value()) ADD_FAILURE() << object << " defines the weak function " << name;
+  }
+}
+
+TEST(TidyControl, AWeakFunction_IsFound) {
+  char folder[] = "/tmp/sluice-tidy-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);
+  const fs::path source = fs::path(folder) / "weak.cpp", object = fs::path(folder) / "weak.o";
+  std::ofstream(source) << "struct Pair { int a, b; int sum() const { return a + b; } };\n"
+                           "int (Pair::*chosen())() const { return &Pair::sum; }\n";
+  const Result<std::string> compiled = outputOf("'" SLUICE_CXX_COMPILER "' -O2 -mavx2 -c '" + source.string() + "' -o '" + object.string() + "' 2>&1");
+  ASSERT_TRUE(compiled.ok()) << compiled.error().what;
+  const Result<std::vector<std::string>> weak = weakDefinitionsOf(object);
+  ASSERT_TRUE(weak.ok()) << weak.error().what;
+  ASSERT_EQ(weak.value().size(), 1u);
+  EXPECT_EQ(weak.value()[0], "_ZNK4Pair3sumEv");
+  fs::remove_all(folder);
+}
+
+TEST(TidyControl, OnlyDefinitionsCount) {
+  const std::vector<std::string> weak = weakDefinitions("0000000000000000 T strong\n                 w reference\n                 U other\n0000000000000010 W copy\n0000000000000020 V table\n");
+  EXPECT_EQ(weak, (std::vector<std::string>{"copy", "table"}));
+}
+
+TEST(TidyControl, UnitsAreChosenByTheirFlags) {
+  const auto objects = objectsBeyondTheBaselineIn(
+      R"([{"directory":"/b","command":"g++ -O2 -mavx2 -mfma -o simd/a.o -c /s/a.cpp","file":"/s/a.cpp"},)"
+      R"({"directory":"/b","command":"g++ -O2 -march=x86-64-v2 -o simd/b.o -c /s/b.cpp","file":"/s/b.cpp"}])");
+  ASSERT_TRUE(objects.ok());
+  EXPECT_EQ(objects.value(), (std::vector<fs::path>{"/b/simd/a.o"}));
+  EXPECT_FALSE(objectsBeyondTheBaselineIn("{").ok());
+}
+
+}  // namespace
+}  // namespace sluice::tidy
