@@ -13,7 +13,7 @@ enum class CachePolicyKind { Lru };
 class CachePolicy {
  public:
   virtual ~CachePolicy() = default;
-  /// Expert `key` (its number in the model) has become resident in `slot`, because it was asked for or, `demanded` false, guessed.
+  /// Expert `key` (its number in the model) gets `slot`, because it was asked for or, `demanded` false, guessed.
   virtual void admit(int slot, std::uint32_t key, bool demanded) = 0;
   /// The expert in `slot` was asked for and found.
   virtual void touch(int slot) = 0;

@@ -237,6 +237,8 @@ void ExpertStore::startReads(Slot& slot, std::uint32_t key, bool guessed) {
   slot.sums_failed = 0;
   slot.reads_left.store(slot.plan.read_count, std::memory_order_relaxed);
   slot_of_[key] = int(&slot - slots_.get());
+  // Ranked when asked for, not when it arrives: what is evicted later must not depend on the disk's luck.
+  classes_[std::size_t(slot.slot_class)].policy->admit(slot.index, key, !guessed);
   ++in_flight_;
   for (int read_idx = 0; read_idx < slot.plan.read_count; ++read_idx) {
     const PlannedRead& planned = slot.plan.reads[std::size_t(read_idx)];
@@ -442,7 +444,6 @@ void ExpertStore::finish(Slot& slot) {
   --in_flight_;
   if (!fault) {
     slot.state = SlotState::Resident;
-    c.policy->admit(slot.index, slot.key, !slot.guessed);
     c.evictable[std::size_t(slot.index)] = slot.pins == 0 ? 1 : 0;
   }
   for (TicketRecord& record : tickets_) {
@@ -464,6 +465,7 @@ void ExpertStore::finish(Slot& slot) {
     CHECK(slot.pins == 0);
     slot_of_[slot.key] = -1;
     slot.state = SlotState::Free;
+    c.policy->forget(slot.index);
     c.free.push_back(slot.index);
   }
   if (queued_ > 0) serveQueued();

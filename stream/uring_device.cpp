@@ -14,6 +14,9 @@ namespace {
 // The wake-up's completion among those of reads, whose data is the flight's number.
 constexpr std::uint64_t kWakeData = ~std::uint64_t(0);
 
+// liburing 2.3 declares io_uring_enable_rings and does not export it.
+bool enableRing(const io_uring& ring) { return io_uring_register(unsigned(ring.ring_fd), IORING_REGISTER_ENABLE_RINGS, nullptr, 0) == 0; }
+
 }  // namespace
 
 void RingExit::operator()(io_uring* ring) const {
@@ -99,7 +102,7 @@ void UringDevice::armWake() {
 }
 
 void UringDevice::work() {
-  io_uring_enable_rings(ring_.get());
+  CHECK(enableRing(*ring_));
   registerFiles();
   for (;;) {
     armWake();
