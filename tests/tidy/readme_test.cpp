@@ -1,17 +1,17 @@
-// Goal:   what the README tells a stranger to type works as printed.
+// Goal:   what the README tells a stranger to type works as printed, and no flag that README and user guide name is invented.
 // Method: every fenced block marked bash is run from the repository's root, as one script that stops at its first failure. ./check is left
 //         out: this test runs inside of it.
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "tests/tidy/weak_symbols.h"
+#include "tests/support/command.h"
+#include "tests/support/temp_dir.h"
 #include "tests/tidy/work_tree.h"
 
 namespace sluice::tidy {
@@ -40,15 +40,11 @@ std::vector<Block> bashBlocksOf(std::string_view markdown) {
   return blocks;
 }
 
-// Runs `script` as a stranger would, with a state directory and a home of its own.
-Result<std::string> runFromTheRoot(const std::string& script) {
-  char folder[] = "/tmp/sluice-readme-XXXXXX";
-  if (::mkdtemp(folder) == nullptr) return Error{Errc::Io, "no temporary directory"};
-  std::ofstream(fs::path(folder) / "script.sh") << script;
-  const std::string root = fs::path(SLUICE_TEST_DATA).parent_path().string();
-  Result<std::string> out = outputOf("cd '" + root + "' && XDG_STATE_HOME='" + folder + "/state' bash -euo pipefail '" + folder + "/script.sh' 2>&1 </dev/null");
-  fs::remove_all(folder);
-  return out;
+// Runs `script` as a stranger would, with a state directory of its own.
+Result<CommandOutput> runFromTheRoot(const std::string& script) {
+  const TempDir dir;
+  const CommandSetting setting{fs::path(SLUICE_TEST_DATA).parent_path().string(), "", {{"XDG_STATE_HOME", dir.path().string()}}};
+  return runCommand({"bash", "-euo", "pipefail", "-c", script}, setting);
 }
 
 TEST(Readme, CommandsRunAsPrinted) {
@@ -59,9 +55,49 @@ TEST(Readme, CommandsRunAsPrinted) {
   const std::vector<Block> blocks = bashBlocksOf(readme->text);
   EXPECT_GE(blocks.size(), 2u);
   for (const Block& block : blocks) {
-    const Result<std::string> out = runFromTheRoot(block.script);
-    EXPECT_TRUE(out.ok()) << "README.md:" << block.line << ": " << out.error().what;
+    const Result<CommandOutput> ran = runFromTheRoot(block.script);
+    ASSERT_TRUE(ran.ok()) << ran.error().what;
+    EXPECT_EQ(ran.value().exit_code, 0) << "README.md:" << block.line << ":\n" << ran.value().out << ran.value().err;
   }
+}
+
+// Every "--word" of the text.
+std::set<std::string> flagsIn(std::string_view text) {
+  std::set<std::string> flags;
+  const auto isFlagCharacter = [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; };
+  for (std::size_t at = text.find("--"); at != std::string_view::npos; at = text.find("--", at + 1)) {
+    std::size_t end = at;
+    while (end < text.size() && isFlagCharacter(text[end])) ++end;
+    if (end > at + 2 && text[at + 2] != '-') flags.emplace(text.substr(at, end - at));
+    at = end - 1;
+  }
+  return flags;
+}
+
+std::string helpOf(const std::vector<std::string>& argv) {
+  const Result<CommandOutput> ran = runCommand(argv);
+  return ran.ok() && ran.value().exit_code == 0 ? ran.value().out : std::string();
+}
+
+TEST(Documents, NameOnlyFlagsThatExist) {
+  const std::string root = fs::path(SLUICE_TEST_DATA).parent_path().string();
+  std::string help = helpOf({root + "/setup", "--help"}) + helpOf({root + "/check", "--help"});
+  for (const char* command : {"demo", "run", "chat", "inspect", "verify", "trace", "score", "version"}) {
+    const std::string text = helpOf({SLUICE_PROGRAM, command, "--help"});
+    EXPECT_NE(text, "") << command;
+    help += text;
+  }
+  const std::set<std::string> known = flagsIn(help);
+  for (const char* document : {"README.md", "docs/USER_GUIDE.md"}) {
+    ASSERT_NE(workTree().find(document), nullptr);
+    for (const std::string& flag : flagsIn(workTree().find(document)->text)) {
+      EXPECT_TRUE(flag == "--help" || known.contains(flag)) << document << " names " << flag << ", which no --help does";
+    }
+  }
+}
+
+TEST(DocumentsControl, FlagsAreExtracted) {
+  EXPECT_EQ(flagsIn("run --ram 96GiB, `--no-think`; a--b --- |---|"), (std::set<std::string>{"--ram", "--no-think", "--b"}));
 }
 
 TEST(ReadmeControl, BlocksAreExtracted_WithoutCheck) {
@@ -73,9 +109,9 @@ TEST(ReadmeControl, BlocksAreExtracted_WithoutCheck) {
 }
 
 TEST(ReadmeControl, AFailingCommand_IsSeen) {
-  EXPECT_TRUE(runFromTheRoot("test -f README.md\n").ok());
-  EXPECT_FALSE(runFromTheRoot("false\ntrue\n").ok());
-  EXPECT_FALSE(runFromTheRoot("echo \"$NO_SUCH_VARIABLE\"\n").ok());
+  EXPECT_EQ(runFromTheRoot("test -f README.md\n").value().exit_code, 0);
+  EXPECT_NE(runFromTheRoot("false\ntrue\n").value().exit_code, 0);
+  EXPECT_NE(runFromTheRoot("echo \"$NO_SUCH_VARIABLE\"\n").value().exit_code, 0);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "tests/tidy/weak_symbols.h"
 
-#include <cstdio>
 #include <fstream>
 #include <iterator>
 
 #include <simdjson.h>
 
+#include "tests/support/command.h"
 #include "tests/tidy/source_tree.h"
 
 namespace sluice::tidy {
@@ -48,15 +48,10 @@ std::vector<std::string> weakDefinitions(std::string_view nm_output) {
   return names;
 }
 
-Result<std::string> outputOf(const std::string& command) {
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) return Error{Errc::Io, "cannot run: " + command};
-  std::string out;
-  char buffer[4096];
-  for (std::size_t n = 0; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) out.append(buffer, n);
-  const int status = ::pclose(pipe);
-  if (status != 0) return Error{Errc::Io, "'" + command + "' ended with status " + std::to_string(status) + ":\n" + out};
-  return out;
+Result<std::vector<std::string>> weakDefinitionsOf(const fs::path& object) {
+  const CommandOutput nm = TRY(runCommand({"nm", object.string()}));
+  if (nm.exit_code != 0) return Error{Errc::Io, "nm " + object.string() + ": " + nm.err};
+  return weakDefinitions(nm.out);
 }
 
 }  // namespace sluice::tidy

@@ -17,7 +17,7 @@ Result<std::vector<std::filesystem::path>> objectsBeyondTheBaseline(const std::f
 Result<std::vector<std::filesystem::path>> objectsBeyondTheBaselineIn(std::string_view commands_json);
 /// Names of the weak definitions among lines of `nm`.
 std::vector<std::string> weakDefinitions(std::string_view nm_output);
-/// What `command` prints; Io when it cannot be run or fails.
-Result<std::string> outputOf(const std::string& command);
+/// The weak definitions in one object, by `nm`.
+Result<std::vector<std::string>> weakDefinitionsOf(const std::filesystem::path& object);
 
 }  // namespace sluice::tidy

@@ -4,17 +4,17 @@
 
 #include "tests/tidy/weak_symbols.h"
 
-#include <cstdlib>
 #include <fstream>
 
 #include <gtest/gtest.h>
+
+#include "tests/support/command.h"
+#include "tests/support/temp_dir.h"
 
 namespace sluice::tidy {
 namespace {
 
 namespace fs = std::filesystem;
-
-Result<std::vector<std::string>> weakDefinitionsOf(const fs::path& object) { return weakDefinitions(TRY(outputOf("nm '" + object.string() + "' 2>&1"))); }
 
 TEST(Tidy, UnitsForNewerProcessorsDefineNoWeakFunction) {
   const Result<std::vector<fs::path>> objects = objectsBeyondTheBaseline(SLUICE_BINARY_DIR);
@@ -28,18 +28,17 @@ TEST(Tidy, UnitsForNewerProcessorsDefineNoWeakFunction) {
 }
 
 TEST(TidyControl, AWeakFunction_IsFound) {
-  char folder[] = "/tmp/sluice-tidy-XXXXXX";
-  ASSERT_NE(::mkdtemp(folder), nullptr);
-  const fs::path source = fs::path(folder) / "weak.cpp", object = fs::path(folder) / "weak.o";
+  const TempDir dir;
+  const fs::path source = dir.path() / "weak.cpp", object = dir.path() / "weak.o";
   std::ofstream(source) << "struct Pair { int a, b; int sum() const { return a + b; } };\n"
                            "int (Pair::*chosen())() const { return &Pair::sum; }\n";
-  const Result<std::string> compiled = outputOf("'" SLUICE_CXX_COMPILER "' -O2 -mavx2 -c '" + source.string() + "' -o '" + object.string() + "' 2>&1");
+  const Result<CommandOutput> compiled = runCommand({SLUICE_CXX_COMPILER, "-O2", "-mavx2", "-c", source.string(), "-o", object.string()});
   ASSERT_TRUE(compiled.ok()) << compiled.error().what;
+  ASSERT_EQ(compiled.value().exit_code, 0) << compiled.value().err;
   const Result<std::vector<std::string>> weak = weakDefinitionsOf(object);
   ASSERT_TRUE(weak.ok()) << weak.error().what;
   ASSERT_EQ(weak.value().size(), 1u);
   EXPECT_EQ(weak.value()[0], "_ZNK4Pair3sumEv");
-  fs::remove_all(folder);
 }
 
 TEST(TidyControl, OnlyDefinitionsCount) {
