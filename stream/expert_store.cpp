@@ -60,6 +60,8 @@ Result<ExpertStorePlan> ExpertStore::plan(Layers layers, const ExpertStoreOption
   return ExpertStorePlan{std::move(pool), leastPoolBytes(census.kinds, options.top_k), census.all};
 }
 
+Bytes ExpertStore::leastBytes(Layers layers, int top_k) { return leastPoolBytes(countKinds(layers).kinds, top_k); }
+
 Result<std::unique_ptr<ExpertStore>> ExpertStore::create(Layers layers, std::span<const ModelFile> files, BlockDevice& device, Arena& arena,
                                                          const Clock& clock, const ExpertStoreOptions& options) {
   const ExpertStorePlan planned = TRY(plan(layers, options));
@@ -486,7 +488,7 @@ std::optional<Error> ExpertStore::faultOf(Slot& slot) {
     slot.sums_failed = kSumAttempts;  // nothing more is tried
     return readError(slot);
   }
-  if (sums_ == nullptr || sumPayloads(slot.plan, slot.base) == sums_->expert(slot.key)) return std::nullopt;
+  if (sums_ == nullptr || sumPayloads(slot.plan, slot.base) == sums_->experts[slot.key]) return std::nullopt;
   ++slot.sums_failed;
   const Extent& extent = slot.plan.payloads[0].extent;
   return Error{Errc::Corrupt, fmt::format("{} does not match its sum, twice: its gate weights lie in {} at byte {}; the file has changed or the disk is "

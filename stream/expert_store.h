@@ -27,7 +27,7 @@ struct ExpertStoreOptions {
   int experts_max = 0;  // --cache-experts; 0: as many as the budget holds
   int top_k = 0;        // experts that a layer chooses for a row
   CachePolicyKind policy = CachePolicyKind::Lru;
-  const Sums* sums = nullptr;  // checked on arrival when given; of this model (Sums::load sees to that); outlives the store
+  const Sums* sums = nullptr;  // checked on arrival when given; of this model (loadSums() sees to that); outlives the store
 };
 
 /// What the slots would cost, before anything is bought: for `plan` and for error texts.
@@ -44,6 +44,9 @@ class ExpertStore final : public ExpertSource, private ReadSink {
 
   /// errors  BadRequest (no experts at all), OutOfBudget (names the least that would do)
   static Result<ExpertStorePlan> plan(Layers layers, const ExpertStoreOptions& options);
+
+  /// 2 x top_k slots of the largest expert: the least budget that create() accepts. 0 when there are no experts.
+  static Bytes leastBytes(Layers layers, int top_k);
 
   /// Buys every slot from `arena`: nothing is allocated after. `device`, `arena`, `clock` and `options.sums` outlive the store.
   /// errors  as plan(), and OutOfBudget when the arena has less left than the slots need

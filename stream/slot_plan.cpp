@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include <xxhash.h>
-
 #include "core/base/file.h"
 #include "core/base/half.h"
+#include "stream/sums.h"
 
 namespace sluice {
 namespace {
@@ -142,7 +141,7 @@ void settlePayloads(const SlotPlan& plan, std::byte* slot) {
 std::uint64_t sumPayloads(const SlotPlan& plan, const std::byte* slot) {
   std::uint64_t sum = 0;
   for (const PlannedPayload& payload : plan.payloads)
-    if (payload.extent.bytes != 0) sum = XXH3_64bits_withSeed(slot + payload.slot_offset, payload.extent.bytes, sum);
+    sum = sumBytes({slot + payload.slot_offset, payload.extent.bytes}, sum);
   return sum;
 }
 

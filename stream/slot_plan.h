@@ -57,7 +57,7 @@ ExpertWeights weightsIn(const SlotPlan& plan, const ExpertLayout& layout, const 
 /// Moves and widens what must be; after it the slot is as weightsIn() says.
 void settlePayloads(const SlotPlan& plan, std::byte* slot);
 
-/// The sum of the payloads as they are in the files, gate weights to down scales: XXH3-64 of each, seeded by the sum so far, the first by 0.
+/// The sum of the payloads as they are in the files, gate weights to down scales: sumBytes() of each, going on from the one before.
 /// Before settlePayloads() or after.
 std::uint64_t sumPayloads(const SlotPlan& plan, const std::byte* slot);
 
