@@ -5,12 +5,18 @@
 //  - float dot products ("dot16"): 16 virtual lanes, lane l takes elements l, l+16, ... by fma ascending from 0; lanes fold 8, 4, 2, 1
 //    (lane i += lane i+8 for i < 8, then i+4, i+2, i+1); a tail shorter than 16 leaves the lanes above it alone;
 //  - sums over positions, experts or weight rows: ascending, one fma an element, from 0.
-// Doors in core check shapes; kernels trust them. All functions are noexcept, allocate nothing, know no threads; rows are split by the caller.
+// Doors in core check shapes; kernels trust them. All functions are noexcept, allocate nothing, know no threads; rows are split by the caller
+// (ranges that are multiples of kRowGrain rows are the fastest). No kernel reads past the last byte of a row, a scale or an activation.
+// NaN: where one table gives NaN every table does; which NaN (sign, payload) is not defined. Everything else is equal to the bit, signed zeros
+// and subnormals included (no table flushes them).
 
 #include <cstddef>
 #include <cstdint>
 
 namespace sluice {
+
+/// Rows of a weight matrix that the widest kernel computes at once.
+constexpr int kRowGrain = 16;
 
 enum class Isa { Scalar, Avx2, AvxVnni, Avx512Vnni, Amx };
 
@@ -59,8 +65,8 @@ constexpr std::uint64_t rowBytes(WeightFormat f, std::uint64_t cols) {
 
 /// A weight matrix where it lies (a slot of the cache, or resident memory). Owns nothing.
 struct WeightMatrix {
-  const std::byte* data = nullptr;  // F32: 4-aligned; Bf16, F16: 2-aligned; others: any
-  const float* scales = nullptr;    // integer: [rows, ceil(cols/group)]; Fp8: [ceil(rows/block_rows), ceil(cols/block_cols)]; others: null. 4-aligned
+  const std::byte* data = nullptr;  // any alignment, as the file has it
+  const float* scales = nullptr;    // integer: [rows, ceil(cols/group)]; Fp8: [ceil(rows/block_rows), ceil(cols/block_cols)]; others: null. Any alignment
   int rows = 0, cols = 0;
   int group = 0;                          // integer: columns a scale, a multiple of 16, or >= cols for one scale a row
   int block_rows = 0, block_cols = 0;     // Fp8
@@ -70,6 +76,7 @@ struct WeightMatrix {
 /// Activations of one row, quantised for integer products, in a layout private to the ISA: `activation_bytes(cols, planes)` bytes,
 /// 64-aligned. Meaning: per group of 64 columns, s = absmax/127 (1 plane) or absmax/32512 (2 planes); q = round-half-even(x * (1/s)), 0 where
 /// absmax is 0 (s = 0). Groups of 64 start at column 0; the last may be partial. An absmax that is not finite makes s NaN, so that it shows.
+/// A group so small that s is below 2^-126 (1/s could overflow) counts as zero: q = 0, s = 0.
 struct QuantiseArgs {
   const float* x;       // [cols]
   std::byte* out;
@@ -149,7 +156,7 @@ struct SiluMulArgs {
   int n;
 };
 
-/// x[i] = 1 / (1 + exp(-x[i])).
+/// x[i] = 1 / (1 + exp(-x[i])). exp is our polynomial in f32, within 2 ulp; it overflows to infinity and underflows through subnormals to 0.
 struct SigmoidArgs {
   float* x;
   int n;
@@ -173,7 +180,7 @@ struct AddScaledArgs {
 enum class RowFormat : std::uint8_t { F32, Bf16 };
 constexpr std::uint64_t bytesOf(RowFormat f) { return f == RowFormat::F32 ? 4 : 2; }
 
-/// f32 -> stored, round to nearest even.
+/// f32 -> stored, round to nearest even; NaN stays NaN.
 struct StoreRowArgs {
   const float* x;
   std::byte* out;
@@ -206,7 +213,8 @@ struct LatentAttentionArgs {
   float* out;                // [heads, latent]
 };
 
-/// out[j - begin] = sum over h ascending of fma(head_weights[h], relu(dot16(q[h], row j)), out) for j in [begin, end).
+/// out[j - begin] = sum over h ascending of fma(head_weights[h], relu(dot16(q[h], row j)), out) for j in [begin, end); relu(v) = v < 0 ? 0 : v,
+/// so that NaN stays NaN.
 struct IndexScoresArgs {
   const float* q;             // [heads, width]
   const float* head_weights;  // [heads], scale factors folded in
