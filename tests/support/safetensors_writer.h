@@ -5,13 +5,14 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace sluice::test {
+namespace sluice {
 
 struct TestTensor {
   std::string dtype;  // "F32", "U8", ...
@@ -72,4 +73,4 @@ class SafetensorsWriter {
   void write(const std::filesystem::path& path) const { writeBytes(path, bytes()); }
 };
 
-}  // namespace sluice::test
+}  // namespace sluice
