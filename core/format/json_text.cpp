@@ -1,6 +1,7 @@
 #include "core/format/json_text.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -25,8 +26,24 @@ Result<JsonText> JsonText::parse(std::string text, int depth_max, std::string wh
 }
 
 Result<JsonText> JsonText::readFile(const std::filesystem::path& path, Bytes bytes_max, int depth_max) {
-  std::string text = TRY(readWholeFile(path, bytes_max));
+  const OwnedFd fd = TRY(openRead(path));
+  const FileIdentity identity = TRY(identityOf(fd, path));
+  if (identity.size > bytes_max.count())
+    return Error{Errc::Corrupt, fmt::format("{} is {} bytes long, at most {} are read of such a file", path.string(), identity.size, bytes_max.count())};
+  std::string text;
+  text.reserve(std::size_t(identity.size) + simdjson::SIMDJSON_PADDING);
+  text.resize(std::size_t(identity.size));
+  TRY(readExactly(fd, path, 0, std::as_writable_bytes(std::span(text))));
   return parse(std::move(text), depth_max, path.string());
+}
+
+std::string printable(std::string_view text, std::size_t bytes_max) {
+  std::size_t end = std::min(text.size(), bytes_max);
+  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0u) == 0x80u) --end;
+  std::string out(text.substr(0, end));
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return end < text.size() ? out + "..." : out;
 }
 
 std::string_view repeatedKey(simdjson::dom::object object) {

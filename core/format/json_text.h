@@ -21,7 +21,7 @@ class JsonText {
   /// `what` names the text in errors, e.g. "config.json". Nesting deeper than `depth_max` is refused.
   /// errors  Corrupt
   static Result<JsonText> parse(std::string text, int depth_max, std::string what);
-  /// errors  those of readWholeFile, and Corrupt
+  /// errors  NotFound, Io (not a regular file, too), Corrupt (longer than bytes_max, not JSON, nested too deep)
   static Result<JsonText> readFile(const std::filesystem::path& path, Bytes bytes_max, int depth_max);
 
   simdjson::dom::element root() const { return root_; }
@@ -34,6 +34,9 @@ class JsonText {
   simdjson::dom::element root_;
   std::string what_;
 };
+
+/// Text of a file as messages may show it: no control characters, and cut (between characters) at `bytes_max`.
+std::string printable(std::string_view text, std::size_t bytes_max = 120);
 
 /// The first key that an object holds twice, or an empty view: JSON readers disagree on which of the two counts.
 std::string_view repeatedKey(simdjson::dom::object object);

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/format/json_text.h"
+
 namespace sluice {
 namespace {
 
@@ -56,7 +58,7 @@ std::optional<ScaleFormat> scaleFormat(Dtype dtype) {
 // ---- FP8 checkpoints: e4m3 weights, scales in a grid (or one a row, or one in all) ----
 
 /// The block length whose grid over `extent` has `cells` cells, 0 if none. The grid says it, not the config: 128 first, then the other
-/// powers of two, then an even division.
+/// powers of two. Anything else is taken for a damaged grid: 576 rows with 4 cells are 128-row blocks whose last was lost, not blocks of 144.
 int blockFor(std::uint64_t extent, std::uint64_t cells) {
   if (cells == 0 || cells > extent) return 0;
   if (ceilDiv(extent, kFp8Block) == cells) return kFp8Block;
@@ -64,7 +66,7 @@ int blockFor(std::uint64_t extent, std::uint64_t cells) {
   if (cells == extent) return 1;
   for (std::uint64_t block = 2; block < extent; block *= 2)
     if (ceilDiv(extent, block) == cells) return int(block);
-  return extent % cells == 0 ? int(extent / cells) : 0;
+  return 0;
 }
 
 /// Fills the block and scale fields of an FP8 matrix, or of a stack of `count` of them (0: not stacked).
@@ -90,6 +92,11 @@ Result<Done> readFp8Scales(const TensorDirectory& directory, const TensorEntry& 
   out.block_cols = fits ? blockFor(std::uint64_t(out.cols), second) : 0;
   if (grid_rank == 1 && first == rows) out.block_rows = 1;
   if (grid_rank <= 1) out.block_cols = out.cols;
+  // One cell for more than 128 rows is a whole column only if the other axis says so too (one scale in all, one a column, blocks that large).
+  const auto lone = [](int block, int extent, int other_block, int other_extent) {
+    return block == extent && extent > kFp8Block && other_block != 1 && other_block != other_extent && other_block < extent;
+  };
+  if (lone(out.block_rows, out.rows, out.block_cols, out.cols) || lone(out.block_cols, out.cols, out.block_rows, out.rows)) out.block_rows = 0;
   if (out.block_rows == 0 || out.block_cols == 0)
     return corrupt(directory, *scales, fmt::format("has scales of shape {}, no grid over {} [{}, {}]; blocks of 128 x 128 would be [{}, {}]", shapeText(*scales),
                                                    entry.name, out.rows, out.cols, ceilDiv(rows, kFp8Block), ceilDiv(std::uint64_t(out.cols), kFp8Block)));
@@ -178,7 +185,7 @@ Result<Candidate> choose(const Packed& packed) {
       return corrupt(packed.directory, packed.weights,
                      fmt::format("is stamped {}, but its {} bytes and {} scales for [{}, {}] {}; copy the file again", stamp, packed.bytes, packed.count, packed.rows,
                                  packed.cols, fits.empty() ? std::string("fit no format") : fmt::format("are those of {}", fits.front().stamp)));
-  return unsupported(packed.directory, packed.weights, fmt::format("is stamped '{}', a format that is not known here", stamp));
+  return unsupported(packed.directory, packed.weights, fmt::format("is stamped '{}', a format that is not known here", printable(stamp)));
 }
 
 /// Packed bytes carry any shape of one dimension; two must be the matrix, as elements or as bytes.
@@ -218,7 +225,7 @@ Result<MatrixLayout> packedLayout(const TensorDirectory& directory, const Tensor
 Result<Done> checkFloatStamp(const TensorDirectory& directory, const TensorEntry& entry) {
   const std::string_view stamp = directory.stampOf(entry.name);
   if (stamp.empty() || stamp.starts_with("f32") || stamp.starts_with("bf16") || stamp.starts_with("f16")) return Done{};
-  return corrupt(directory, entry, fmt::format("is stamped {}, but is stored as {}; copy the file again", stamp, entry.dtype_name));
+  return corrupt(directory, entry, fmt::format("is stamped {}, but is stored as {}; copy the file again", printable(stamp), entry.dtype_name));
 }
 
 Error notRead(const TensorDirectory& directory, const TensorEntry& entry) {

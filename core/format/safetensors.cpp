@@ -36,21 +36,13 @@ Dtype dtypeNamed(std::string_view name) {
   return Dtype::Other;
 }
 
-/// Names come from the file: quoted in messages without their control characters, and never at any length.
-std::string shown(std::string_view name) {
-  std::string text;
-  for (const char c : name.substr(0, 120)) text += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
-  if (name.size() > 120) text += "...";
-  return text;
-}
-
 /// One file's header while it is being proved; `at` names the file and the tensor in every sentence.
 struct HeaderProof {
   const std::string& file;
   std::uint64_t data_begin, data_bytes;
 
   Error corrupt(std::string_view tensor, const std::string& fault) const {
-    return Error{Errc::Corrupt, fmt::format("{}: tensor '{}' {}; copy the file again", file, shown(tensor), fault)};
+    return Error{Errc::Corrupt, fmt::format("{}: tensor '{}' {}; copy the file again", file, printable(tensor), fault)};
   }
 
   Result<Done> readShape(element value, TensorEntry& entry) const {
@@ -110,7 +102,7 @@ struct HeaderProof {
       if (seen == &has_dtype) {
         std::string_view dtype;
         if (field.value.get(dtype) != simdjson::SUCCESS) return corrupt(name, "has a dtype that is not a string");
-        entry.dtype_name = shown(dtype);
+        entry.dtype_name = printable(dtype);
         entry.dtype = dtypeNamed(dtype);
       } else if (seen == &has_shape) {
         TRY(readShape(field.value, entry));
@@ -131,11 +123,11 @@ struct HeaderProof {
     for (const auto& field : map) {
       std::string_view format;
       if (field.value.get(format) != simdjson::SUCCESS)
-        return Error{Errc::Corrupt, fmt::format("{}: the colibri.fmt stamp of '{}' is not a string", file, shown(field.key))};
+        return Error{Errc::Corrupt, fmt::format("{}: the colibri.fmt stamp of '{}' is not a string", file, printable(field.key))};
       if (stamps.size() == kStampsMax)
         return Error{Errc::Corrupt, fmt::format("{}: the colibri.fmt stamp has more than {} entries", file, kStampsMax)};
       if (!stamps.emplace(field.key, format).second)
-        return Error{Errc::Corrupt, fmt::format("{}: the colibri.fmt stamp names '{}' twice", file, shown(field.key))};
+        return Error{Errc::Corrupt, fmt::format("{}: the colibri.fmt stamp names '{}' twice", file, printable(field.key))};
     }
     return Done{};
   }
@@ -144,11 +136,11 @@ struct HeaderProof {
     simdjson::dom::object fields;
     if (value.get(fields) != simdjson::SUCCESS) return Error{Errc::Corrupt, fmt::format("{}: __metadata__ is not an object", file)};
     if (const std::string_view twice = repeatedKey(fields); !twice.empty())
-      return Error{Errc::Corrupt, fmt::format("{}: __metadata__ has '{}' twice", file, shown(twice))};
+      return Error{Errc::Corrupt, fmt::format("{}: __metadata__ has '{}' twice", file, printable(twice))};
     for (const auto& field : fields) {
       std::string_view text;
       if (field.value.get(text) != simdjson::SUCCESS)
-        return Error{Errc::Corrupt, fmt::format("{}: __metadata__ '{}' is not a string", file, shown(field.key))};
+        return Error{Errc::Corrupt, fmt::format("{}: __metadata__ '{}' is not a string", file, printable(field.key))};
       if (field.key == "colibri.fmt") TRY(readStamps(text, stamps));
     }
     return Done{};
@@ -161,7 +153,7 @@ struct HeaderProof {
     for (const TensorEntry& entry : tensors) {
       if (entry.data.offset < end)
         return corrupt(entry.name, fmt::format("begins at byte {} of the file, inside tensor '{}', which ends at {}", entry.data.offset,
-                                               shown(before->name), end));
+                                               printable(before->name), end));
       if (entry.data.offset > end)
         return corrupt(entry.name, fmt::format("begins at byte {} of the file, but the data before it ends at {}: the format allows no gap",
                                                entry.data.offset, end));

@@ -82,7 +82,7 @@ Result<Done> TensorDirectory::add(SafetensorsFile file) {
   for (TensorEntry& entry : file.header.tensors) {
     const auto [known, is_new] = by_name_.emplace(entry.name, std::uint32_t(entries_.size()));
     if (!is_new)
-      return Error{Errc::Corrupt, fmt::format("tensor '{}' is in {} and in {} too; leave one of the two files in the directory", entry.name,
+      return Error{Errc::Corrupt, fmt::format("tensor '{}' is in {} and in {} too; leave one of the two files in the directory", printable(entry.name),
                                               fileOf(entries_[known->second]).string(), files_.back().path.string())};
     entry.data.file = number;
     entries_.push_back(std::move(entry));
@@ -90,8 +90,8 @@ Result<Done> TensorDirectory::add(SafetensorsFile file) {
   for (auto& [name, format] : file.header.stamps) {
     const auto [known, is_new] = stamps_.emplace(name, format);
     if (!is_new && known->second != format)
-      return Error{Errc::Corrupt, fmt::format("{} stamps tensor '{}' as {}, another file stamps it as {}", files_.back().path.string(), name, format,
-                                              known->second)};
+      return Error{Errc::Corrupt, fmt::format("{} stamps tensor '{}' as {}, another file stamps it as {}", files_.back().path.string(), printable(name),
+                                              printable(format), printable(known->second))};
   }
   return Done{};
 }
@@ -110,19 +110,19 @@ Result<Done> TensorDirectory::checkIndex(const std::filesystem::path& directory)
   for (const auto& field : map) {
     std::string_view file;
     if (field.value.get(file) != simdjson::SUCCESS)
-      return Error{Errc::Corrupt, fmt::format("{}: the file of tensor '{}' is not a string", path.string(), field.key)};
+      return Error{Errc::Corrupt, fmt::format("{}: the file of tensor '{}' is not a string", path.string(), printable(field.key))};
     if (known.find(file) == known.end()) absent.insert(file);
   }
   if (!absent.empty())
     return Error{Errc::NotFound, fmt::format("{} names {} file{} that {} not there, the first is '{}'; finish the download", path.string(), absent.size(),
-                                             absent.size() == 1 ? "" : "s", absent.size() == 1 ? "is" : "are", *absent.begin())};
+                                             absent.size() == 1 ? "" : "s", absent.size() == 1 ? "is" : "are", printable(*absent.begin()))};
   for (const auto& field : map) {
     const std::string_view file = field.value.get_string().value_unsafe();
     const TensorEntry* entry = find(field.key);
     if (entry == nullptr)
-      return Error{Errc::NotFound, fmt::format("{} promises tensor '{}' in '{}', which does not hold it; copy that file again", path.string(), field.key, file)};
+      return Error{Errc::NotFound, fmt::format("{} promises tensor '{}' in '{}', which does not hold it; copy that file again", path.string(), printable(field.key), printable(file))};
     if (fileOf(*entry).filename() != file)
-      return Error{Errc::Corrupt, fmt::format("{} promises tensor '{}' in '{}', but it is in {}; copy the files again", path.string(), field.key, file,
+      return Error{Errc::Corrupt, fmt::format("{} promises tensor '{}' in '{}', but it is in {}; copy the files again", path.string(), printable(field.key), printable(file),
                                               fileOf(*entry).string())};
   }
   return Done{};

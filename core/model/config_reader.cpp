@@ -14,6 +14,7 @@ namespace {
 using simdjson::dom::element;
 
 constexpr std::size_t kFaultsShownMax = 6;
+constexpr std::size_t kValueShownMax = 60;
 constexpr std::size_t kStopIdsMax = 1024;
 
 }  // namespace
@@ -27,9 +28,7 @@ std::optional<element> ConfigReader::value(std::string_view key) const {
 std::string ConfigReader::shown(std::string_view key) const {
   const std::optional<element> found = value(key);
   if (!found) return "absent";
-  std::string text = simdjson::minify(*found);
-  if (text.size() > 60) text = text.substr(0, 57) + "...";
-  return text;
+  return printable(simdjson::minify(*found), kValueShownMax);
 }
 
 bool ConfigReader::has(std::string_view key) const { return value(key).has_value(); }
@@ -130,7 +129,7 @@ void ConfigReader::mustBeText(std::string_view key, std::string_view wanted) {
 }
 
 void ConfigReader::mustBeAbsent(std::string_view key) {
-  if (has(key)) unsupported(fmt::format("{} is {}, which is not computed", key, shown(key)));
+  if (has(key)) unsupported(fmt::format("{} is {}, which is not computed", printable(key), shown(key)));
 }
 
 void ConfigReader::corrupt(const std::string& sentence) {
@@ -171,7 +170,7 @@ Result<std::vector<TokenId>> stopIds(const JsonText& config, const JsonText* gen
     const auto take = [&](element item) -> Result<Done> {
       std::int64_t id = 0;
       if (!item.is<std::int64_t>() || item.get(id) != simdjson::SUCCESS || id < 0 || id >= vocabulary)
-        return Error{Errc::Corrupt, fmt::format("{}: eos_token_id holds {}, ids from 0 to {} are needed", source->what(), std::string(simdjson::minify(item)).substr(0, 60),
+        return Error{Errc::Corrupt, fmt::format("{}: eos_token_id holds {}, ids from 0 to {} are needed", source->what(), printable(simdjson::minify(item), kValueShownMax),
                                                 vocabulary - 1)};
       if (out.size() == kStopIdsMax) return Error{Errc::Corrupt, fmt::format("{}: eos_token_id holds more than {} ids", source->what(), kStopIdsMax)};
       out.push_back(TokenId(std::uint32_t(id)));

@@ -107,7 +107,7 @@ void readIndexer(ConfigReader& reader, ModelConfig& out) {
     const std::vector<std::string> types = reader.texts("indexer_types", count);
     for (std::size_t layer = 0; layer < count; ++layer) {
       if (types[layer] != "full" && types[layer] != "shared" && !types[layer].empty())
-        reader.corrupt(fmt::format("indexer_types holds \"{}\" for layer {}, \"full\" or \"shared\" is needed", types[layer].substr(0, 40), layer));
+        reader.corrupt(fmt::format("indexer_types holds \"{}\" for layer {}, \"full\" or \"shared\" is needed", printable(types[layer], 40), layer));
       out.layers[layer].indexer = types[layer] == "full" ? IndexerRole::Full : IndexerRole::Shared;
     }
   }
@@ -133,7 +133,7 @@ void readFfn(ConfigReader& reader, ModelConfig& out) {
     for (int layer = 0; layer < count; ++layer) {
       const std::string& type = types[std::size_t(layer)];
       if (type != "dense" && type != "sparse" && !type.empty())
-        reader.corrupt(fmt::format("mlp_layer_types holds \"{}\" for layer {}, \"dense\" or \"sparse\" is needed", type.substr(0, 40), layer));
+        reader.corrupt(fmt::format("mlp_layer_types holds \"{}\" for layer {}, \"dense\" or \"sparse\" is needed", printable(type, 40), layer));
       const FfnKind kind = type == "dense" ? FfnKind::Dense : FfnKind::Sparse;
       FfnKind& known = out.layers[std::size_t(layer)].ffn;
       if (reader.has("first_k_dense_replace") && kind != known)
@@ -157,7 +157,7 @@ Result<ModelConfig> glmMoeDsaConfig(const JsonText& config, const JsonText* gene
   simdjson::dom::object object;
   if (config.root().get(object) != simdjson::SUCCESS) return Error{Errc::Corrupt, fmt::format("{} is not an object", config.what())};
   if (const std::string_view twice = repeatedKey(object); !twice.empty())
-    return Error{Errc::Corrupt, fmt::format("{} has '{}' twice; leave one", config.what(), twice)};
+    return Error{Errc::Corrupt, fmt::format("{} has '{}' twice; leave one", config.what(), printable(twice))};
   ConfigReader reader(object, config.what());
   ModelConfig out;
   out.family = kGlmMoeDsa;
@@ -181,7 +181,7 @@ Result<ModelConfig> glmMoeDsaConfig(const JsonText& config, const JsonText* gene
   for (const std::string_view key : kForeignKeys) reader.mustBeAbsent(key);
   if (const std::vector<std::string> strange = reader.keysOutside({kKnownKeys, kInertKeys, kForeignKeys}); !strange.empty())
     warnings.push_back({"config_unknown", fmt::format("config.json has {} keys that are not known here and were ignored: {}", strange.size(),
-                                                      fmt::join(strange.begin(), strange.begin() + std::ptrdiff_t(std::min<std::size_t>(strange.size(), 10)), ", "))});
+                                                      printable(fmt::format("{}", fmt::join(strange, ", ")), 400))});
   TRY(reader.verdict());
   out.stop_ids = TRY(stopIds(config, generation, out.vocabulary));
   if (out.stop_ids.empty())
@@ -304,9 +304,9 @@ void judgeUnclaimed(const std::vector<const TensorEntry*>& unclaimed, const Mode
       ++beyond_count;
       if (std::find(beyond.begin(), beyond.end(), layer) == beyond.end()) beyond.push_back(layer);
     } else if ((name.starts_with("model.") || name.starts_with("lm_head.")) && name.ends_with(".bias")) {
-      census.wrong({Errc::Unsupported, fmt::format("tensor '{}' is a bias that this architecture does not have", name)});
+      census.wrong({Errc::Unsupported, fmt::format("tensor '{}' is a bias that this architecture does not have", printable(name))});
     } else if (name.starts_with("model.") || name.starts_with("lm_head.")) {
-      strange.emplace_back(name);
+      strange.push_back(printable(name));
     }
   }
   std::sort(beyond.begin(), beyond.end());

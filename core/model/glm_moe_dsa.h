@@ -1,6 +1,5 @@
 #pragma once
 // The family glm_moe_dsa (GLM-5 to 5.3): its config.json as a ModelConfig, its tensors as a ModelLayout.
-// source  docs/decisions names the reference; the formulas are in docs/ARCHITECTURE.md
 
 #include <vector>
 

@@ -42,7 +42,7 @@ Result<ModelLayout> openLayout(const std::filesystem::path& directory) {
   if (config.root()["model_type"].get(family) != simdjson::SUCCESS)
     return Error{Errc::Corrupt, fmt::format("{} has no model_type; copy the file again", config.what())};
   if (family != kGlmMoeDsa)
-    return Error{Errc::Unsupported, fmt::format("{} is of model_type '{}', which is not read yet; {} is (GLM-5 to 5.3)", config.what(), family.substr(0, 60), kGlmMoeDsa)};
+    return Error{Errc::Unsupported, fmt::format("{} is of model_type '{}', which is not read yet; {} is (GLM-5 to 5.3)", config.what(), printable(family, 60), kGlmMoeDsa)};
   ModelLayout out;
   out.config = TRY(glmMoeDsaConfig(config, generation ? &*generation : nullptr, out.warnings));
   const TensorDirectory tensors = TRY(TensorDirectory::open(directory));
