@@ -64,10 +64,14 @@ struct Done {};
 
 }  // namespace sluice
 
-/// Value of `expr`, or return its Error from the calling function. GNU statement expression: g++ and clang.
-#define TRY(expr)                                                      \
+/// Value of `expr`, or return its Error from the calling function. GNU statement expression: g++ and clang. Uses may be nested: each has
+/// a name of its own for its result.
+#define TRY(expr) SLUICE_TRY_NUMBERED(expr, __COUNTER__)
+#define SLUICE_TRY_NUMBERED(expr, number) SLUICE_TRY_NAMED(expr, number)
+#define SLUICE_TRY_NAMED(expr, number) SLUICE_TRY_AS(expr, try_result_##number)
+#define SLUICE_TRY_AS(expr, name)                                      \
   __extension__({                                                      \
-    auto try_result = (expr);                                          \
-    if (!try_result.ok()) return std::move(try_result).error();        \
-    std::move(try_result).value();                                     \
+    auto name = (expr);                                                \
+    if (!name.ok()) return std::move(name).error();                    \
+    std::move(name).value();                                           \
   })
