@@ -15,6 +15,7 @@ namespace {
 TEST(Tidy, LongFilesHaveAReason) { expectNone(longFiles(workTree())); }
 TEST(Tidy, EverySourceIsBuilt) { expectNone(filesOutsideOfCMake(workTree())); }
 TEST(Tidy, FileNamesSayWhatTheyHold) { expectNone(badFileNames(workTree())); }
+TEST(Tidy, SetupInstallsWhatTheBuildLooksFor) { expectNone(packagesWithoutSetup(workTree())); }
 TEST(Tidy, EveryFileIsUsed) { expectNone(deadFiles(workTree())); }
 
 TEST(TidyControl, TheWorkTreeIsRead) {
@@ -40,15 +41,32 @@ TEST(TidyControl, UnbuiltSourcesAndGlobs_AreFound) {
       {"simd/a.cpp", ""},
       {"simd/isa/b.cpp", ""},
       {"simd/extra_a.cpp", ""},
+      {"simd/fake.cpp", ""},
       {"tests/kv/CMakeLists.txt", "sluice_test(kv_test SOURCES cache_test.cpp)\n"},
       {"tests/kv/cache_test.cpp", ""},
       {"tests/kv/forgotten_test.cpp", ""},
+      {"tests/support/fake.cpp", ""},
+      {"tests/text/CMakeLists.txt", "sluice_test(text_test SOURCES\n  ../support/fake.cpp)\n"},
   }};
   const std::vector<Finding> found = filesOutsideOfCMake(tree);
-  ASSERT_EQ(found.size(), 3u) << toString(found);
+  ASSERT_EQ(found.size(), 4u) << toString(found);
   EXPECT_EQ(found[0].path, "simd/CMakeLists.txt");
   EXPECT_EQ(found[1].path, "simd/extra_a.cpp");
-  EXPECT_EQ(found[2].path, "tests/kv/forgotten_test.cpp");
+  EXPECT_EQ(found[2].path, "simd/fake.cpp");
+  EXPECT_EQ(found[3].path, "tests/kv/forgotten_test.cpp");
+}
+
+TEST(TidyControl, PackagesThatSetupForgets_AreFound) {
+  const Tree tree{{
+      {"CMakeLists.txt", "find_package(fmt REQUIRED)\nfind_package(Threads REQUIRED)\n  find_path(X_DIR xsimd/xsimd.hpp REQUIRED)\n"},
+      {"setup", "packages=(\n  libfmt-dev  # text\n)\n"},
+      {"stream/CMakeLists.txt", "pkg_check_modules(URING REQUIRED IMPORTED_TARGET liburing)\nfind_package(Unheard REQUIRED)\n"},
+  }};
+  const std::vector<Finding> found = packagesWithoutSetup(tree);
+  ASSERT_EQ(found.size(), 3u) << toString(found);
+  EXPECT_EQ(found[0].line, 3);
+  EXPECT_EQ(found[1].what, "liburing: setup does not install liburing-dev");
+  EXPECT_EQ(found[2].line, 2);
 }
 
 TEST(TidyControl, NamesThatSayNothing_AreFound) {

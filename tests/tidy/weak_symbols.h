@@ -11,11 +11,11 @@
 
 namespace sluice::tidy {
 
-/// Objects of the build tree whose compile command asks for AVX or newer (from its compile_commands.json).
+/// Objects of the build tree, tests/ aside, whose compile command asks for AVX or newer (from its compile_commands.json).
 Result<std::vector<std::filesystem::path>> objectsBeyondTheBaseline(const std::filesystem::path& binary_dir);
 /// The same from the text of a compile_commands.json.
 Result<std::vector<std::filesystem::path>> objectsBeyondTheBaselineIn(std::string_view commands_json);
-/// Names of the weak definitions among lines of `nm`.
+/// Names of the weak functions defined among lines of `nm`.
 std::vector<std::string> weakDefinitions(std::string_view nm_output);
 /// The weak definitions in one object, by `nm`.
 Result<std::vector<std::string>> weakDefinitionsOf(const std::filesystem::path& object);
