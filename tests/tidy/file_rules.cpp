@@ -66,6 +66,12 @@ std::set<std::string> everyIncludedName(const Tree& tree) {
   return included;
 }
 
+// A header that the build puts before every line of a unit (-include) is named by its CMakeLists.txt alone.
+bool isForcedIn(const Tree& tree, std::string_view path) {
+  const SourceFile* cmake = tree.find(std::string(folderOf(path)) + "/CMakeLists.txt");
+  return cmake != nullptr && cmake->text.find("-include ") != std::string::npos && isListed(cmake->text, fileNameOf(path));
+}
+
 // A golden file is alive when a test, script or build file names it, or quotes a folder below tests/golden or tests/models that holds it
 // ("glm-wide" or /glm-wide/): those that read a folder read all of it.
 bool isGoldenAlive(const Tree& tree, std::string_view path) {
@@ -128,7 +134,7 @@ std::vector<Finding> deadFiles(const Tree& tree) {
     const std::string_view extension = extensionOf(file.path);
     if (std::find(kEntries.begin(), kEntries.end(), file.path) != kEntries.end()) continue;
     if (isCode(file.path)) {
-      if (extension != ".cpp" && !included.contains(file.path)) findings.push_back({file.path, 0, "no file includes it"});
+      if (extension != ".cpp" && !included.contains(file.path) && !isForcedIn(tree, file.path)) findings.push_back({file.path, 0, "no file includes it"});
     } else if (isScript(file.path) || extension == ".md") {
       if (!isNamedElsewhere(tree, file.path, fileNameOf(file.path))) findings.push_back({file.path, 0, "no file names it"});
     } else if (file.path.starts_with("tests/golden/") || file.path.starts_with("tests/models/")) {
