@@ -25,12 +25,13 @@ std::optional<Isa> isaByName(std::string_view name) {
 }
 
 std::string_view whyUnusable(Isa isa) {
+  const CpuFeatures& cpu = cpuFeatures();
   switch (isa) {
     case Isa::Scalar: return {};
-    case Isa::Avx2:
-    case Isa::AvxVnni:
-    case Isa::Avx512Vnni:
-    case Isa::Amx: return "its table is not built yet";
+    case Isa::Avx2: return cpu.avx2 ? "" : "this CPU has no AVX2 with FMA and F16C";
+    case Isa::AvxVnni: return cpu.avxvnni ? "" : "this CPU has no AVX-VNNI";
+    case Isa::Avx512Vnni: return cpu.avx512vnni ? "" : "this CPU has no AVX-512 with VNNI";
+    case Isa::Amx: return "the AMX table is not built yet";
   }
   UNREACHABLE();
 }
@@ -49,9 +50,9 @@ const Kernels& kernelsFor(Isa isa) {
   CHECK(isaUsable(isa));
   switch (isa) {
     case Isa::Scalar: return scalar::kernels;
-    case Isa::Avx2:
-    case Isa::AvxVnni:
-    case Isa::Avx512Vnni:
+    case Isa::Avx2: return avx2::kernels;
+    case Isa::AvxVnni: return avxvnni::kernels;
+    case Isa::Avx512Vnni: return avx512vnni::kernels;
     case Isa::Amx: break;  // never usable
   }
   UNREACHABLE();

@@ -176,7 +176,7 @@ inline void productOfRowBlock(const IntProductArgs& a, int row, bool repeat) {
     for (int col = 0; col < w.cols; col += kChunkCols) {
       const int cols = w.cols - col < kChunkCols ? w.cols - col : kChunkCols;
       const int first = col / group, last = (col + cols - 1) / group;
-      float transposed[kChunkScales + 1][kRows];
+      float transposed[kChunkScales + kBlock / 16][kRows];
       transposeScales(scales + std::size_t(first) * 4, scale_stride, last - first + 1, transposed);
       WeightChunk chunk;
       chunk.stride = stride;
