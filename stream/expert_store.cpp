@@ -192,41 +192,40 @@ void ExpertStore::requestGuessed(LayerId layer, std::span<const ExpertId> expert
   submitStarted();
 }
 
-// Demanded experts that have no slot yet get one, the oldest request first.
+// Demanded experts that have no slot yet get one, the oldest request first; where its class has none left, younger requests of another class do.
 void ExpertStore::serveQueued() {
+  std::uint64_t order_next = 0;
   while (queued_ > 0) {
     TicketRecord* oldest = nullptr;
     for (TicketRecord& record : tickets_)
-      if (record.live && record.queued > 0 && (oldest == nullptr || record.order < oldest->order)) oldest = &record;
-    CHECK(oldest != nullptr);
-    bool served = false;
-    for (int item_idx = 0; item_idx < oldest->count; ++item_idx) {
-      Item& item = oldest->items[std::size_t(item_idx)];
-      if (item.slot >= 0 || item.state != ItemState::Queued) continue;
-      int slot_idx = slot_of_[item.key];  // another ticket may have begun it meanwhile
-      if (slot_idx < 0) {
-        Slot* const slot = takeSlot(class_of_[item.key]);
-        if (slot == nullptr) continue;  // a slot of another class may yet be free
-        startReads(*slot, item.key, false);
-        slot_idx = slot_of_[item.key];
-      }
-      Slot& slot = slots_[std::size_t(slot_idx)];
-      item.slot = slot_idx;
-      slot.guessed = false;
-      pin(slot);
-      --oldest->queued;
-      --queued_;
-      served = true;
-      if (slot.state == SlotState::Resident) {
-        makeReady(*oldest, item_idx);
-        arrived_.notify_all();
-      } else {
-        item.state = ItemState::Waiting;
-      }
-    }
-    if (!served) break;
+      if (record.live && record.queued > 0 && record.order >= order_next && (oldest == nullptr || record.order < oldest->order)) oldest = &record;
+    if (oldest == nullptr) break;
+    order_next = oldest->order + 1;
+    for (int item_idx = 0; item_idx < oldest->count; ++item_idx)
+      if (oldest->items[std::size_t(item_idx)].slot < 0 && oldest->items[std::size_t(item_idx)].state == ItemState::Queued) serveItem(*oldest, item_idx);
   }
   submitStarted();
+}
+
+void ExpertStore::serveItem(TicketRecord& record, int item_idx) {
+  Item& item = record.items[std::size_t(item_idx)];
+  if (slot_of_[item.key] < 0) {  // otherwise another ticket has begun it meanwhile
+    Slot* const taken = takeSlot(class_of_[item.key]);
+    if (taken == nullptr) return;
+    startReads(*taken, item.key, false);
+  }
+  item.slot = slot_of_[item.key];
+  Slot& slot = slots_[std::size_t(item.slot)];
+  slot.guessed = false;
+  pin(slot);
+  --record.queued;
+  --queued_;
+  if (slot.state == SlotState::Resident) {
+    makeReady(record, item_idx);
+    arrived_.notify_all();
+  } else {
+    item.state = ItemState::Waiting;
+  }
 }
 
 void ExpertStore::startReads(Slot& slot, std::uint32_t key, bool guessed) {
@@ -234,6 +233,7 @@ void ExpertStore::startReads(Slot& slot, std::uint32_t key, bool guessed) {
   slot.guessed = guessed;
   slot.key = key;
   slot.plan = planSlot(layouts_[key]);
+  CHECK(slot.plan.read_count > 0);  // the census knows no expert without weights
   slot.weights = weightsIn(slot.plan, layouts_[key], slot.base);
   slot.failed_read.store(-1, std::memory_order_relaxed);
   slot.sums_failed = 0;

@@ -137,6 +137,7 @@ class ExpertStore final : public ExpertSource, private ReadSink {
   void startReads(Slot& slot, std::uint32_t key, bool guessed);
   void submitStarted();
   void serveQueued();
+  void serveItem(TicketRecord& record, int item_idx);
   void requestDemanded(TicketRecord& record);
   void requestGuessed(LayerId layer, std::span<const ExpertId> experts);
   bool isStuck(const TicketRecord& record) const;
