@@ -1,46 +1,173 @@
 #include "core/base/exact_math.h"
 
+#include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+
+#include "core/base/check.h"
 
 namespace sluice {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// ln 2 in two parts: the first has 32 bits, so that its product with an exponent is exact.
-constexpr double kLn2High = 0x1.62e42feep-1, kLn2Low = 0x1.a39ef35793c76p-33;
-constexpr double kLog2e = 0x1.71547652b82fep0;
+/// A sum of two doubles that do not overlap.
+struct Pair {
+  double high, low;
+};
 
-double powerOfTwo(int e) { return std::bit_cast<double>(std::uint64_t(e + 1023) << 52); }
+constexpr Pair sumOf(double a, double b) {
+  const double sum = a + b, taken = sum - a;
+  return {sum, (a - (sum - taken)) + (b - taken)};
+}
+/// a * b exactly: each factor split into two halves of 26 bits. |a|, |b| < 2^900.
+constexpr Pair productOf(double a, double b) {
+  constexpr double kSplit = 134217729.0;  // 2^27 + 1
+  const double ta = kSplit * a, a1 = ta - (ta - a), a2 = a - a1;
+  const double tb = kSplit * b, b1 = tb - (tb - b), b2 = b - b1;
+  const double product = a * b;
+  return {product, ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2};
+}
+constexpr Pair operator+(Pair a, Pair b) {
+  const Pair sum = sumOf(a.high, b.high);
+  return sumOf(sum.high, sum.low + (a.low + b.low));
+}
+constexpr Pair operator*(Pair a, Pair b) {
+  const Pair product = productOf(a.high, b.high);
+  return sumOf(product.high, product.low + (a.high * b.low + a.low * b.high));
+}
+constexpr Pair operator/(Pair a, Pair b) {
+  const double first = a.high / b.high;
+  const Pair taken = b * Pair{first, 0.0};
+  const Pair rest = a + Pair{-taken.high, -taken.low};
+  return sumOf(first, rest.high / b.high);
+}
 
-// Rounds to the nearest integer; |x| < 2^51.
-double nearest(double x) {
-  constexpr double kShift = 0x1.8p52;
-  return (x + kShift) - kShift;
+// ln 2 and pi/2 in pieces of 32 and 24 bits: a piece times a whole number below 2^21 or 2^28 is exact.
+constexpr std::array kLn2Pieces = {0x1.62e42feep-1, 0x1.a39ef356p-33, 0x1.93c7673p-65};
+constexpr std::array kHalfPiPieces = {0x1.921fb4p+0, 0x1.4442dp-24, 0x1.846988p-48, 0x1.8cc516p-72, 0x1.01b838p-96};
+constexpr Pair kLn2{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
+constexpr double kOneByLn2 = 0x1.71547652b82fep+0, kTwoByPi = 0x1.45f306dc9c883p-1;
+
+/// To the nearest whole number, ties to even; |x| < 2^51.
+constexpr double nearest(double x) {
+  constexpr double kMagic = 6755399441055744.0;  // 1.5 * 2^52
+  return (x + kMagic) - kMagic;
+}
+
+/// The coefficients of a power series, highest first, by the given rule.
+template <int N, class Rule>
+constexpr std::array<double, N> series(Rule rule) {
+  std::array<double, N> c{};
+  for (int i = 0; i < N; ++i) c[std::size_t(N - 1 - i)] = rule(i);
+  return c;
+}
+constexpr double factorial(int n) {
+  double f = 1.0;
+  for (int i = 2; i <= n; ++i) f *= double(i);
+  return f;  // exact up to 22!
+}
+template <std::size_t N>
+constexpr double horner(const std::array<double, N>& c, double x) {
+  double sum = c[0];
+  for (std::size_t i = 1; i < N; ++i) sum = sum * x + c[i];
+  return sum;
+}
+
+// sin r = r + r^3 S(r^2), cos r = 1 - r^2/2 + r^4 C(r^2), |r| <= pi/4: the first term left out is below 1e-21 of the whole.
+constexpr auto kSine = series<9>([](int i) { return (i % 2 == 0 ? -1.0 : 1.0) / factorial(2 * i + 3); });
+constexpr auto kCosine = series<9>([](int i) { return (i % 2 == 0 ? 1.0 : -1.0) / factorial(2 * i + 4); });
+// e^r = 1 + r + r^2 E(r), |r| <= ln 2 / 2: r^15/15! is below 1e-19.
+constexpr auto kExp = series<13>([](int i) { return 1.0 / factorial(i + 2); });
+// ln((1 + s)/(1 - s)) = 2s + s * R(s^2), |s| <= 0.1716: s^24 is below 1e-18.
+constexpr auto kLog = series<11>([](int i) { return 2.0 / double(2 * i + 3); });
+
+/// x * 2^n, n in [-2200, 2200], rounded once: the first steps are exact.
+double scaled(double x, int n) {
+  const auto power = [](int e) { return std::bit_cast<double>(std::uint64_t(e + 1023) << 52); };
+  for (; n > 1000; n -= 1000) x *= power(1000);
+  if (n < -1000) {
+    // Keep x normal until the last step: 2^-1000 of a number near 1 is.
+    const int rest = n + 1000;
+    if (rest < -1000) return x * power(-1000) * power(-1000);
+    return x * power(-1000) * power(rest);
+  }
+  return x * power(n);
+}
+
+/// e^(t.high + t.low)
+double expOf(Pair t) {
+  if (t.high != t.high) return kNan;
+  if (t.high > 720.0) return kInfinity;
+  if (t.high < -760.0) return 0.0;
+  const double n = nearest(t.high * kOneByLn2);
+  const Pair first = sumOf(t.high, -n * kLn2Pieces[0]);
+  const Pair second = sumOf(first.high, -n * kLn2Pieces[1]);
+  const Pair r = sumOf(second.high, second.low + (first.low + (t.low - n * kLn2Pieces[2])));
+  return scaled(1.0 + (r.high + (r.low + r.high * r.high * horner(kExp, r.high))), int(n));
+}
+
+/// x = m * 2^n with m in [sqrt(1/2), sqrt(2)); x positive and finite.
+struct Parts {
+  double m;
+  int n;
+};
+Parts partsOf(double x) {
+  int n = 0;
+  if (x < std::numeric_limits<double>::min()) {
+    x *= 0x1p54;
+    n = -54;
+  }
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
+  n += int(bits >> 52) - 1023;
+  double m = std::bit_cast<double>((bits & 0x000fffffffffffffu) | 0x3ff0000000000000u);
+  if (m >= 0x1.6a09e667f3bcdp+0) {
+    m *= 0.5;
+    ++n;
+  }
+  return {m, n};
+}
+
+/// ln x in twice the precision, x positive and finite.
+Pair logOf(double x) {
+  const Parts p = partsOf(x);
+  const Pair s = Pair{p.m - 1.0, 0.0} / sumOf(p.m, 1.0);
+  const Pair z = s * s;
+  constexpr int kTerms = 22;  // 0.0295^22 is below 2^-110
+  Pair sum{0.0, 0.0};
+  for (int k = kTerms; k >= 0; --k) sum = sum * z + Pair{2.0, 0.0} / Pair{double(2 * k + 1), 0.0};
+  return kLn2 * Pair{double(p.n), 0.0} + s * sum;
 }
 
 }  // namespace
 
-double exactExp(double x) {
-  if (!(x == x)) return x;
-  if (x > 709.8) return kInfinity;
-  if (x < -745.2) return 0.0;
-  const double k = nearest(x * kLog2e);
-  const double r = (x - k * kLn2High) - k * kLn2Low;
-  // The Taylor series to r^14: |r| <= 0.347, the next term is below 2^-62.
-  double p = 1.0 / 87178291200.0;
-  constexpr double kInverse[] = {1.0 / 6227020800.0, 1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0, 1.0 / 40320.0, 1.0 / 5040.0,
-                                 1.0 / 720.0,        1.0 / 120.0,       1.0 / 24.0,       1.0 / 6.0,       0.5};
-  for (const double c : kInverse) p = p * r + c;
-  const double value = 1.0 + (r + r * r * p);
-  // In two steps, so that results below the normal range are rounded once.
-  const int e = int(k);
-  const int half = e / 2;
-  return value * powerOfTwo(half) * powerOfTwo(e - half);
+SinCos exactSinCos(double angle) {
+  if (angle != angle) return {kNan, kNan};
+  CHECK(angle <= 0x1p28 && angle >= -0x1p28);
+  const double n = nearest(angle * kTwoByPi);
+  Pair r{angle, 0.0};
+  for (const double piece : kHalfPiPieces) {
+    const Pair next = sumOf(r.high, -n * piece);
+    r = {next.high, r.low + next.low};
+  }
+  r = sumOf(r.high, r.low);
+  const double z = r.high * r.high;
+  const double sine = r.high + (r.high * z * horner(kSine, z) + r.low * (1.0 - 0.5 * z));
+  const double half = 0.5 * z, one = 1.0 - half;
+  const double cosine = one + (((1.0 - one) - half) + (z * z * horner(kCosine, z) - r.high * r.low));
+  switch (std::uint64_t(std::int64_t(n)) & 3u) {
+    case 0: return {sine, cosine};
+    case 1: return {cosine, -sine};
+    case 2: return {-sine, -cosine};
+    default: return {-cosine, sine};
+  }
 }
+
+double exactExp(double x) { return expOf({x, 0.0}); }
 
 float exactExp(float x) {
   if (!(x == x)) return x;
@@ -59,56 +186,24 @@ float exactExp(float x) {
 }
 
 double exactLog(double x) {
-  if (!(x >= 0.0)) return std::numeric_limits<double>::quiet_NaN();
+  if (x != x || x < 0.0) return kNan;
   if (x == 0.0) return -kInfinity;
   if (x == kInfinity) return kInfinity;
-  int e = 0;
-  if (x < 0x1p-1022) {
-    x *= 0x1p54;
-    e = -54;
-  }
-  const auto bits = std::bit_cast<std::uint64_t>(x);
-  e += int(bits >> 52) - 1023;
-  double m = std::bit_cast<double>((bits & 0x000fffffffffffffull) | 0x3ff0000000000000ull);
-  if (m > 0x1.6a09e667f3bcdp0) {
-    m *= 0.5;
-    ++e;
-  }
-  // log m = 2 atanh(s): |s| <= 0.172, the first term left out is below 2^-62.
-  const double f = m - 1.0;
-  const double s = f / (2.0 + f);
-  const double z = s * s;
-  double p = 1.0 / 23.0;
-  for (const double c : {1.0 / 21.0, 1.0 / 19.0, 1.0 / 17.0, 1.0 / 15.0, 1.0 / 13.0, 1.0 / 11.0, 1.0 / 9.0, 1.0 / 7.0, 1.0 / 5.0, 1.0 / 3.0}) p = p * z + c;
-  // f - s*f + ...: 2s = f - s*f keeps the leading term exact.
-  const double tail = 2.0 * s * (z * p) - s * f;
-  return double(e) * kLn2High + (f + (tail + double(e) * kLn2Low));
+  const Parts p = partsOf(x);
+  const double f = p.m - 1.0, s = f / (2.0 + f), z = s * s, n = double(p.n);
+  const double rest = s * (f - z * horner(kLog, z));
+  return n * kLn2Pieces[0] + (f - (rest - n * (kLn2Pieces[1] + kLn2Pieces[2])));
 }
 
 double exactPow(double base, double exponent) {
-  if (exponent == 0.0) return 1.0;
-  return exactExp(exponent * exactLog(base));
-}
-
-SinCos exactSinCos(double angle) {
-  // pi/2 in three parts of 33 bits: products with a quarter count below 2^20 are exact, beyond that nearly.
-  constexpr double kHigh = 0x1.921fb544p0, kMiddle = 0x1.0b4611a6p-34, kLow = 0x1.3198a2e037073p-69;
-  const double n = nearest(angle * 0x1.45f306dc9c883p-1);
-  const double r = ((angle - n * kHigh) - n * kMiddle) - n * kLow;
-  const double z = r * r;
-  double p = -1.0 / 121645100408832000.0;  // sine: the Taylor series to r^19
-  for (const double c : {1.0 / 355687428096000.0, -1.0 / 1307674368000.0, 1.0 / 6227020800.0, -1.0 / 39916800.0, 1.0 / 362880.0, -1.0 / 5040.0, 1.0 / 120.0, -1.0 / 6.0})
-    p = p * z + c;
-  const double sine = r + r * z * p;
-  double q = -1.0 / 6402373705728000.0;  // cosine: to r^18
-  for (const double c : {1.0 / 20922789888000.0, -1.0 / 87178291200.0, 1.0 / 479001600.0, -1.0 / 3628800.0, 1.0 / 40320.0, -1.0 / 720.0, 1.0 / 24.0, -0.5}) q = q * z + c;
-  const double cosine = 1.0 + z * q;
-  switch (std::int64_t(n) & 3) {
-    case 0: return {sine, cosine};
-    case 1: return {cosine, -sine};
-    case 2: return {-sine, -cosine};
-    default: return {-cosine, sine};
-  }
+  if (exponent == 0.0 || base == 1.0) return 1.0;
+  if (base != base || exponent != exponent || base < 0.0) return kNan;
+  if (base == 0.0) return exponent > 0.0 ? 0.0 : kInfinity;
+  const bool grows = (base > 1.0) == (exponent > 0.0);
+  if (base == kInfinity || exponent == kInfinity || exponent == -kInfinity) return grows ? kInfinity : 0.0;
+  const Pair log = logOf(base);
+  if (exponent > 1e20 || exponent < -1e20) return grows ? kInfinity : 0.0;  // |ln base| is at least 1e-16
+  return expOf(log * Pair{exponent, 0.0});
 }
 
 }  // namespace sluice

@@ -1,6 +1,7 @@
 #pragma once
-// Elementary functions in our own arithmetic: a fixed order of IEEE operations, no libm, no contraction, so that rope tables and draws agree on every
-// machine and with every C library.
+// sin, cos, exp, log and pow of doubles in our own arithmetic: plain IEEE operations in a fixed order, so that rope tables and samplers give the same
+// numbers whatever the C library. Relative errors stay below 1e-15 (sine and cosine: unless the angle is within 1e-10 of a zero by chance).
+// Any thread.
 
 namespace sluice {
 
@@ -8,15 +9,19 @@ struct SinCos {
   double sine, cosine;
 };
 
-/// |angle| up to 1e8 radians; error below 1e-15 up to 1e6.
+/// in  radians, |angle| <= 2^28 (CHECKed); NaN gives NaN
 SinCos exactSinCos(double angle);
-/// Error below 1e-15 relative; overflows to infinity, underflows through subnormals to 0.
+
+/// e^x; 0 and infinity beyond the range, subnormal results included. NaN gives NaN.
 double exactExp(double x);
-/// In f32 arithmetic, within 2 ulp; for draws over large vocabularies.
+
+/// The same in f32 arithmetic, within 2 ulp; for draws over large vocabularies.
 float exactExp(float x);
-/// Natural logarithm of x > 0, error below 1e-15 (relative, absolute near 1). 0 gives -infinity, negative values NaN.
+
+/// ln x; -infinity at 0, NaN below 0 and for NaN.
 double exactLog(double x);
-/// base^exponent for base > 0: exp(exponent * log(base)); error below 1e-15 times (1 + |exponent * log(base)|).
+
+/// base^exponent for base >= 0, its logarithm in twice the precision. Anything^0 = 1, also NaN^0; NaN for negative bases.
 double exactPow(double base, double exponent);
 
 }  // namespace sluice

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 #include "core/base/rng.h"
@@ -77,6 +78,106 @@ TEST(ExactMath, SineAndCosineHoldUpToAMillionRadians) {
   EXPECT_LT(worst, 1e-15);
   EXPECT_EQ(exactSinCos(0.0).sine, 0.0);
   EXPECT_EQ(exactSinCos(0.0).cosine, 1.0);
+}
+
+constexpr double kBound = 1e-15;
+
+double relativeError(double got, long double want) {
+  if (got == double(want)) return 0.0;
+  return double(std::fabs((static_cast<long double>(got) - want) / want));
+}
+
+TEST(ExactSinCos, IsRightForEveryAngleOfAMillionPositions) {
+  Rng rng(1);
+  double worst = 0.0;
+  for (int i = 0; i < 400000; ++i) {
+    // Positions up to a million times frequencies down to 1e-7, and whole positions (frequency 1).
+    const double angle = i % 2 == 0 ? double(rng.below(1000001)) : double(rng.below(1000001)) * std::pow(10.0, -7.0 * rng.uniform()) * (i % 4 == 1 ? 1 : -1);
+    const SinCos got = exactSinCos(angle);
+    worst = std::fmax(worst, relativeError(got.sine, std::sin(static_cast<long double>(angle))));
+    worst = std::fmax(worst, relativeError(got.cosine, std::cos(static_cast<long double>(angle))));
+  }
+  EXPECT_LT(worst, kBound);
+  EXPECT_GT(worst, 1e-17) << "an error of nothing at all means that nothing was compared";
+  std::printf("sin, cos: worst relative error %.3g\n", worst);
+}
+
+TEST(ExactSinCos, KeepsItsPrecision_NearMultiplesOfHalfPi) {
+  for (int k = 1; k < 2000; ++k) {
+    const double angle = double(k) * 1.5707963267948966;
+    const SinCos got = exactSinCos(angle);
+    // The C library reduces with its own long pi; 1e-12 of a number near 1e-13 is still far finer than what one word of pi could give.
+    EXPECT_LT(relativeError(got.sine, std::sin(static_cast<long double>(angle))), 1e-6);
+    EXPECT_LT(relativeError(got.cosine, std::cos(static_cast<long double>(angle))), 1e-6);
+  }
+}
+
+TEST(ExactSinCos, KnowsItsEnds) {
+  EXPECT_EQ(exactSinCos(0.0).sine, 0.0);
+  EXPECT_EQ(exactSinCos(0.0).cosine, 1.0);
+  EXPECT_TRUE(std::isnan(exactSinCos(std::numeric_limits<double>::quiet_NaN()).sine));
+  EXPECT_LT(relativeError(exactSinCos(0x1p28).sine, std::sin(0x1p28L)), kBound);
+  EXPECT_DEATH(exactSinCos(0x1p29), "CHECK failed");
+}
+
+TEST(ExactExp, IsRightFromUnderflowToOverflow) {
+  Rng rng(2);
+  double worst = 0.0;
+  for (int i = 0; i < 400000; ++i) {
+    const double x = i % 2 == 0 ? rng.uniform() * 1417.0 - 708.0 : rng.uniform() * 2.0 - 1.0;
+    worst = std::fmax(worst, relativeError(exactExp(x), std::exp(static_cast<long double>(x))));
+  }
+  EXPECT_LT(worst, kBound);
+  EXPECT_GT(worst, 1e-17);
+  std::printf("exp: worst relative error %.3g\n", worst);
+  for (double x = -750.0; x < -708.0; x += 0.01) {  // subnormal results: half a unit and a little of the smallest step
+    EXPECT_NEAR(exactExp(x) / 0x1p-1074, double(std::exp(static_cast<long double>(x)) / 0x1p-1074L), 1.0 + exactExp(x) / 0x1p-1074 * kBound) << x;
+  }
+  EXPECT_EQ(exactExp(0.0), 1.0);
+  EXPECT_EQ(exactExp(-800.0), 0.0);
+  EXPECT_TRUE(std::isinf(exactExp(709.79)));
+  EXPECT_TRUE(std::isnan(exactExp(std::numeric_limits<double>::quiet_NaN())));
+}
+
+TEST(ExactLog, IsRightForEveryExponent) {
+  Rng rng(3);
+  double worst = 0.0;
+  for (int i = 0; i < 400000; ++i) {
+    const double x = i % 2 == 0 ? std::ldexp(0.5 + rng.uniform(), int(rng.below(2090)) - 1068) : 0.7 + rng.uniform() * 0.7;
+    worst = std::fmax(worst, relativeError(exactLog(x), std::log(static_cast<long double>(x))));
+  }
+  EXPECT_LT(worst, kBound);
+  EXPECT_GT(worst, 1e-17);
+  std::printf("log: worst relative error %.3g\n", worst);
+  EXPECT_EQ(exactLog(1.0), 0.0);
+  EXPECT_TRUE(std::isinf(exactLog(0.0)));
+  EXPECT_TRUE(std::isnan(exactLog(-1.0)));
+}
+
+TEST(ExactPow, IsRightForRopeBases_AndForAnyOther) {
+  double worst = 0.0;
+  for (const double theta : {1e4, 5e5, 1e6, 8e6, 1e7}) {
+    for (const int pairs : {16, 32, 64, 96}) {
+      for (int j = 0; j < pairs; ++j) {
+        const double exponent = -double(j) / double(pairs);
+        worst = std::fmax(worst, relativeError(exactPow(theta, exponent), std::pow(static_cast<long double>(theta), static_cast<long double>(exponent))));
+      }
+    }
+  }
+  Rng rng(4);
+  for (int i = 0; i < 20000; ++i) {
+    const double base = std::ldexp(0.5 + rng.uniform(), int(rng.below(200)) - 100), exponent = rng.uniform() * 16.0 - 8.0;
+    worst = std::fmax(worst, relativeError(exactPow(base, exponent), std::pow(static_cast<long double>(base), static_cast<long double>(exponent))));
+  }
+  EXPECT_LT(worst, kBound);
+  EXPECT_GT(worst, 1e-17);
+  std::printf("pow: worst relative error %.3g\n", worst);
+  EXPECT_EQ(exactPow(2.0, 10.0), 1024.0);
+  EXPECT_EQ(exactPow(0.0, 2.0), 0.0);
+  EXPECT_EQ(exactPow(0.0, 0.0), 1.0);
+  EXPECT_TRUE(std::isinf(exactPow(0.0, -1.0)));
+  EXPECT_TRUE(std::isnan(exactPow(-2.0, 2.0)));
+  EXPECT_TRUE(std::isinf(exactPow(2.0, 1e300)));
 }
 
 }  // namespace
