@@ -22,6 +22,7 @@
 #include "core/base/rng.h"
 #include "stream/file_set.h"
 #include "stream/open_device.h"
+#include "tests/support/io_uring_allowed.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_seed.h"
 #include "tests/support/tiny_experts.h"
@@ -63,7 +64,12 @@ struct DeviceCase {
   const char* parent;
 };
 
-class DeviceOn : public testing::TestWithParam<DeviceCase> {};
+class DeviceOn : public testing::TestWithParam<DeviceCase> {
+ protected:
+  void SetUp() override {
+    if (GetParam().io == IoKind::Uring && !ioUringAllowed()) GTEST_SKIP() << "io_uring is refused here";
+  }
+};
 INSTANTIATE_TEST_SUITE_P(Ways, DeviceOn,
                          testing::Values(DeviceCase{IoKind::Uring, Caching::Direct, ""}, DeviceCase{IoKind::Uring, Caching::Buffered, ""},
                                          DeviceCase{IoKind::Pread, Caching::Direct, ""}, DeviceCase{IoKind::Pread, Caching::Buffered, ""},
@@ -148,6 +154,7 @@ void forbidIoUring() {
 }
 
 TEST(OpenDevice, FallsBackToPread_WhereIoUringIsForbidden_UnlessItWasAskedFor) {
+  if (::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0) GTEST_SKIP() << "no seccomp here";
   const TempDir dir;
   std::ofstream(dir.path() / "f") << std::string(5000, 'x');
   const std::array<ModelFile, 1> files{modelFileAt(dir.path() / "f")};

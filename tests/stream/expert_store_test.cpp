@@ -13,6 +13,7 @@
 #include "core/base/rng.h"
 #include "stream/open_device.h"
 #include "tests/support/allocation_count.h"
+#include "tests/support/io_uring_allowed.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_seed.h"
 #include "tests/support/tiny_experts.h"
@@ -79,7 +80,12 @@ struct LruBook {
   }
 };
 
-class ExpertStoreOn : public testing::TestWithParam<IoKind> {};
+class ExpertStoreOn : public testing::TestWithParam<IoKind> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == IoKind::Uring && !ioUringAllowed()) GTEST_SKIP() << "io_uring is refused here";
+  }
+};
 INSTANTIATE_TEST_SUITE_P(Devices, ExpertStoreOn, testing::Values(IoKind::Uring, IoKind::Pread),
                          [](const auto& device) { return device.param == IoKind::Uring ? "Uring" : "Pread"; });
 

@@ -16,6 +16,7 @@
 #include "stream/slot_plan.h"
 #include "stream/verify.h"
 #include "tests/support/faulty_device.h"
+#include "tests/support/io_uring_allowed.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_seed.h"
 #include "tests/support/tiny_experts.h"
@@ -70,7 +71,12 @@ Faults chances(std::uint64_t seed, double eio, double short_read, double flip) {
   return faults;
 }
 
-class StoreOverFaults : public testing::TestWithParam<IoKind> {};
+class StoreOverFaults : public testing::TestWithParam<IoKind> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == IoKind::Uring && !ioUringAllowed()) GTEST_SKIP() << "io_uring is refused here";
+  }
+};
 INSTANTIATE_TEST_SUITE_P(Devices, StoreOverFaults, testing::Values(IoKind::Uring, IoKind::Pread),
                          [](const auto& device) { return device.param == IoKind::Uring ? "Uring" : "Pread"; });
 
@@ -232,6 +238,7 @@ TEST(OpenDevice, RefusesAFileThatIsNotTheOneWhoseHeaderWasRead) {
   const TinyExperts model(dir.path(), 1, {});
   std::ofstream(model.files()[0].path, std::ios::app) << "more";
   for (const IoKind io : {IoKind::Uring, IoKind::Pread}) {
+    if (io == IoKind::Uring && !ioUringAllowed()) continue;
     const auto refused = openDevice(model.files(), {io, 4, Caching::Direct});
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, Errc::Corrupt);

@@ -64,31 +64,21 @@ void FaultyDevice::promote(ReadOp& op) {
 }
 
 void FaultyDevice::readDone(ReadOp& op, const ReadDone& done) {
-  std::unique_ptr<Wrapped> wrapped;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto at = std::find_if(live_.begin(), live_.end(), [&](const std::unique_ptr<Wrapped>& w) { return w.get() == &op; });
-    CHECK(at != live_.end());
-    wrapped = std::move(*at);
-    live_.erase(at);
-  }
+  auto& wrapped = static_cast<Wrapped&>(op);
   ReadDone told = done;
-  if (told.bytes > 0 && wrapped->flip) op.destination[wrapped->draw / 8 % told.bytes] ^= std::byte(1u << (wrapped->draw % 8));
-  if (wrapped->eio) told = {EIO, 0, done.time};
-  if (wrapped->short_read && told.bytes > 0) {
-    const std::uint64_t kept = wrapped->draw % told.bytes;
+  if (told.bytes > 0 && wrapped.flip) op.destination[wrapped.draw / 8 % told.bytes] ^= std::byte(1u << (wrapped.draw % 8));
+  if (wrapped.eio) told = {EIO, 0, done.time};
+  if (wrapped.short_read && told.bytes > 0) {
+    const std::uint64_t kept = wrapped.draw % told.bytes;
     std::memset(op.destination + kept, 0xa5, told.bytes - kept);  // whoever uses what did not come shall see it
     told.bytes = kept;
   }
-  tell({std::chrono::steady_clock::now() + wrapped->late, wrapped->original, told});
-}
-
-void FaultyDevice::tell(Told told) {
-  {
-    const std::lock_guard lock(mutex_);
-    waiting_.push_back(told);
-  }
-  changed_.notify_all();
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back({std::chrono::steady_clock::now() + wrapped.late, wrapped.original, told});
+  const auto at = std::find_if(live_.begin(), live_.end(), [&](const std::unique_ptr<Wrapped>& w) { return w.get() == &op; });
+  CHECK(at != live_.end());
+  live_.erase(at);
+  changed_.notify_all();  // under the lock: whoever waits may be the destructor
 }
 
 void FaultyDevice::work() {

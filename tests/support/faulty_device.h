@@ -42,7 +42,6 @@ class FaultyDevice final : public BlockDevice, private ReadSink {
     ReadDone done;
   };
   void readDone(ReadOp& op, const ReadDone& done) override;
-  void tell(Told told);
   void work();
 
   BlockDevice& real_;
