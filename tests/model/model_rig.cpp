@@ -24,6 +24,11 @@ Arena arenaFor(const ModelConfig& config, const RigOptions& o) {
   return std::move(Arena::create(bytes)).value();
 }
 
+ModelConfig changed(ModelConfig config, const RigOptions& o) {
+  if (o.change) o.change(config);
+  return config;
+}
+
 }  // namespace
 
 LoadedModel& loadedModel(const std::filesystem::path& directory) {
@@ -56,19 +61,24 @@ RigOptions exactPath() { return {.exact = true, .kv = RowFormat::F32, .isa = bes
 
 Rig::Rig(const std::filesystem::path& directory, const RigOptions& o)
     : model(loadedModel(directory)),
+      config(changed(model.layout.config, o)),
       team(o.threads),
       experts(model.layout, o.pins_max, o.seed),
-      arena(arenaFor(model.layout.config, o)),
-      kv(std::move(LatentCache::create(kvShapes(model.layout.config, false), cacheOptions(o), arena)).value()),
-      decoder(std::move(Decoder::create({&model.layout.config, &model.weights, &experts, kv.get(), &kernelsFor(o.isa), &team}, decoderOptions(o), arena))
+      arena(arenaFor(config, o)),
+      kv(std::move(LatentCache::create(kvShapes(config, false), cacheOptions(o), arena)).value()),
+      decoder(std::move(Decoder::create({&config, &model.weights, &experts, kv.get(), &kernelsFor(o.isa), &team}, decoderOptions(o), arena))
                   .value()) {}
+
+std::vector<ForwardRow> Rig::rowsFor(SequenceId sequence, std::span<const TokenId> ids) const {
+  std::vector<ForwardRow> rows;
+  for (std::size_t i = 0; i < ids.size(); ++i) rows.push_back({sequence, kv->length(sequence) + int(i), ids[i], true, false});
+  return rows;
+}
 
 Logits Rig::feed(SequenceId sequence, std::span<const TokenId> ids, int piece) {
   Logits out;
-  const int begin = kv->length(sequence);
   for (std::size_t at = 0; at < ids.size(); at += std::size_t(piece)) {
-    std::vector<ForwardRow> rows;
-    for (std::size_t i = at; i < std::min(ids.size(), at + std::size_t(piece)); ++i) rows.push_back({sequence, begin + int(i), ids[i], true, false});
+    const std::vector<ForwardRow> rows = rowsFor(sequence, ids.subspan(at, std::min(std::size_t(piece), ids.size() - at)));
     const Result<ForwardOutput> result = decoder->forward(rows, nullptr);
     if (!result.ok()) {
       ADD_FAILURE() << result.error().what;

@@ -2,6 +2,7 @@
 // A whole decoder over a model directory of tests/models, and what the tests ask of it.
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -41,6 +42,7 @@ struct RigOptions {
   int slab_rows = 16;  // small, so that rows cross slabs
   int pins_max = 0;    // 0: the least allowed
   std::uint64_t seed = 1;
+  std::function<void(ModelConfig&)> change = nullptr;  // of what config.json said
 };
 /// Integer products from 16-bit activations. Rows in f32: rounded to bf16 they flip near ties of routers and indexers, of which random weights are full.
 RigOptions defaultPath();
@@ -53,10 +55,13 @@ struct Rig {
   Rig(const std::filesystem::path& directory, const RigOptions& options);
   /// Feeds `ids` to a sequence in pieces of `piece` rows, all wanting logits.
   Logits feed(SequenceId sequence, std::span<const TokenId> ids, int piece);
+  /// Rows of `ids` as feed() makes them, from the sequence's length on.
+  std::vector<ForwardRow> rowsFor(SequenceId sequence, std::span<const TokenId> ids) const;
   /// In a sequence of its own.
   Logits feedFresh(std::span<const TokenId> ids, int piece);
 
   LoadedModel& model;
+  ModelConfig config;
   Team team;
   RamExpertSource experts;
   Arena arena;
