@@ -47,7 +47,7 @@ inline std::int32_t intAt(const std::byte* p, int i) {
 struct WeightChunk {
   const std::byte* data;
   std::size_t stride;  // bytes from row to row
-  int blocks, groups;  // groups of 64 columns: the last block may hold fewer than it has room for
+  int blocks, groups, runs;  // groups of 64 columns and runs of 16: the last block may hold fewer than it has room for
   int group, left;     // columns a scale; columns left of the first scale
   const float (*scales)[kRows];
 };
@@ -110,7 +110,7 @@ inline void productOfChunk(const WeightChunk& w, const ActivationRow* x, float (
       for (int i = 0; i < 4 * kGroups; ++i) {
         scale[i] = w.scales[scale_index];
         left -= 16;
-        ends[i] = left == 0 || (i & 3) == 3;
+        ends[i] = left == 0 || (i & 3) == 3 || b * 4 * kGroups + i == w.runs - 1;
         if (left == 0) {
           ++scale_index;
           left = w.group;
@@ -121,12 +121,12 @@ inline void productOfChunk(const WeightChunk& w, const ActivationRow* x, float (
         joinRuns(quads[s], runs);
         IntRows unit = zeroInts();
         for (int i = 0; i < 4 * kGroups; ++i) {
-          const int at = b * kGroups + i / 4;
-          if (kGroups > 1 && at >= w.groups) break;
+          const int at = b * 4 * kGroups + i;
+          if (at >= w.runs) break;  // no unit behind the row's end: there is no scale for it
           unit = addInts(unit, runs[i]);
-          if constexpr (kOffset != 0) unit = minusInt(unit, kOffset * intAt(x[s].run_sums, 4 * at + (i & 3)));
+          if constexpr (kOffset != 0) unit = minusInt(unit, kOffset * intAt(x[s].run_sums, at));
           if (ends[i]) {
-            sum[s] = addUnit(unit, loadRows(scale[i]), floatAt(x[s].scales, at), sum[s]);
+            sum[s] = addUnit(unit, loadRows(scale[i]), floatAt(x[s].scales, at / 4), sum[s]);
             unit = zeroInts();
           }
         }
@@ -187,7 +187,8 @@ inline void productOfRowBlock(const IntProductArgs& a, int row, bool repeat) {
       const std::size_t available = row_bytes - begin < kChunkCols / 64 * groupBytes<F>() ? row_bytes - begin : kChunkCols / 64 * groupBytes<F>();
       chunk.data = data + begin;
       chunk.blocks = int(available / kBlockBytes);
-      chunk.groups = chunk.blocks * (kBlock / 64);
+      chunk.groups = (cols + 63) / 64;
+      chunk.runs = (cols + 15) / 16;
       chunk.left = group - (col - first * group);
       if (chunk.blocks > 0) productOfRows<F, Planes, Runs>(chunk, parts, a.x + x0, x_rows, col, acc);
       // The rest of the row from a copy, so that nothing behind it is read. Codes behind the row's end are zero, whatever the weights there.
@@ -201,6 +202,7 @@ inline void productOfRowBlock(const IntProductArgs& a, int row, bool repeat) {
         rest.stride = kBlockBytes;
         rest.blocks = 1;
         rest.groups = (w.cols - tail_col + 63) / 64;
+        rest.runs = (w.cols - tail_col + 15) / 16;
         const int scale_index = tail_col / group;
         rest.scales = transposed + (scale_index - first);
         rest.left = group - (tail_col - scale_index * group);

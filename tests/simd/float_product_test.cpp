@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <memory>
 
 #include "simd/dispatch.h"
 #include "tests/simd/kernel_cases.h"
@@ -86,7 +87,7 @@ void forEveryShape(Body body) {
       }
     }
   };
-  for (int cols = 1; cols <= 200; ++cols) cross(cols);
+  for (int cols = 1; cols <= 200; cols += cols < 132 ? 1 : 5) cross(cols);
   for (const int cols : {255, 256, 257, 512, 1000}) cross(cols);
 }
 
@@ -171,7 +172,7 @@ TEST_P(FloatProduct, IsTheSameForARowAlone_AndInABatch) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(On, FloatProduct, testing::ValuesIn(test::everyTable()), [](const auto& param) { return param.param.name; });
+INSTANTIATE_TEST_SUITE_P(On, FloatProduct, testing::ValuesIn(test::everyTable()), test::NameOfTable());
 
 }  // namespace
 }  // namespace sluice

@@ -2,13 +2,15 @@
 // What the kernel tests share: the tables to compare, buffers that end where memory ends, and weight matrices of every format.
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <memory>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,31 +43,41 @@ inline int firstDifference(const std::vector<float>& a, const std::vector<float>
   return -1;
 }
 
-/// Bytes whose last one is the last before a page that no one may touch. 64-aligned when the size is a multiple of 64.
+/// Bytes whose last one is the last before a page that no one may touch. 64-aligned when the size is a multiple of 64. What they hold at first is
+/// what a buffer of that size held before: mappings are kept and handed out again, for mapping is all that these tests would do otherwise.
 class Guarded {
  public:
-  explicit Guarded(std::size_t bytes) : bytes_(bytes) {
-    const std::size_t page = std::size_t(sysconf(_SC_PAGESIZE));
-    length_ = (bytes + page - 1) / page * page + page;
-    void* p = mmap(nullptr, length_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    CHECK(p != MAP_FAILED);
-    base_ = static_cast<std::byte*>(p);
-    CHECK(mprotect(base_ + length_ - page, page, PROT_NONE) == 0);
-    data_ = base_ + length_ - page - bytes;
-  }
-  ~Guarded() { munmap(base_, length_); }
+  explicit Guarded(std::size_t bytes) : bytes_(bytes), pages_((bytes + kPage - 1) / kPage), base_(take(pages_)) {}
+  ~Guarded() { kept()[pages_].push_back(base_); }
   Guarded(const Guarded&) = delete;
   Guarded& operator=(const Guarded&) = delete;
-  std::byte* data() { return data_; }
-  const std::byte* data() const { return data_; }
-  float* floats() { return reinterpret_cast<float*>(data_); }
-  const float* floats() const { return reinterpret_cast<const float*>(data_); }
+  std::byte* data() { return base_ + pages_ * kPage - bytes_; }
+  const std::byte* data() const { return base_ + pages_ * kPage - bytes_; }
+  float* floats() { return reinterpret_cast<float*>(data()); }
+  const float* floats() const { return reinterpret_cast<const float*>(data()); }
   std::size_t bytes() const { return bytes_; }
 
  private:
-  std::byte* base_ = nullptr;
-  std::byte* data_ = nullptr;
-  std::size_t bytes_, length_ = 0;
+  static constexpr std::size_t kPage = 4096;
+  static std::map<std::size_t, std::vector<std::byte*>>& kept() {
+    static std::map<std::size_t, std::vector<std::byte*>> pages;
+    return pages;
+  }
+  static std::byte* take(std::size_t pages) {
+    std::vector<std::byte*>& free = kept()[pages];
+    if (!free.empty()) {
+      std::byte* base = free.back();
+      free.pop_back();
+      return base;
+    }
+    void* p = mmap(nullptr, (pages + 1) * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(p != MAP_FAILED);
+    std::byte* base = static_cast<std::byte*>(p);
+    CHECK(mprotect(base + pages * kPage, kPage, PROT_NONE) == 0);
+    return base;
+  }
+  std::size_t bytes_, pages_;
+  std::byte* base_;
 };
 
 /// Ordinary values, and with `specials` one in sixteen of those that break careless code.
@@ -91,6 +103,15 @@ inline std::vector<float> someFloats(Rng& rng, int n, bool specials = false) {
   return v;
 }
 
+/// For a parametrised test's name.
+struct NameOfTable {
+  template <class Info>
+  std::string operator()(const Info& info) const {
+    return info.param.name;
+  }
+};
+inline void PrintTo(const Table& table, std::ostream* out) { *out << table.name; }
+
 /// A matrix with its bytes in guarded buffers.
 struct Matrix {
   WeightMatrix w;
@@ -108,8 +129,12 @@ struct Matrix {
         std::memcpy(data.data() + 4 * i, &f, 4);
       }
     } else if ((format == WeightFormat::Bf16 || format == WeightFormat::F16) && !specials) {
-      // Any exponent, but no infinity and no NaN.
-      for (std::size_t i = 1; i < data.bytes(); i += 2) data.data()[i] &= std::byte(0xbb);
+      for (std::size_t i = 0; i < data.bytes() / 2; ++i) {
+        const std::uint32_t bits = std::uint32_t(rng.next()) & (format == WeightFormat::Bf16 ? 0x807fu : 0x83ffu);
+        const std::uint32_t exponent = std::uint32_t(rng.below(8));
+        const std::uint16_t code = std::uint16_t(bits | (format == WeightFormat::Bf16 ? (exponent + 121) << 7 : (exponent + 9) << 10));
+        std::memcpy(data.data() + 2 * i, &code, 2);
+      }
     } else if (format == WeightFormat::Fp8 && !specials) {
       for (std::size_t i = 0; i < data.bytes(); ++i) data.data()[i] &= std::byte(0xfe);
     }

@@ -7,6 +7,22 @@
 
 #include "core/base/half.h"
 
+namespace sluice {
+namespace {
+namespace words {
+
+#include "simd/scalar_vocabulary.inl"
+
+#include "simd/activation.inl"
+
+}  // namespace words
+}  // namespace
+
+float plain::exponential(float x) { return words::exp16(words::splat(x)).v[0]; }
+float plain::fusedOne(float a, float b, float c) { return words::fusedOne(a, b, c); }
+
+}  // namespace sluice
+
 namespace sluice::plain {
 namespace {
 
@@ -112,6 +128,15 @@ std::vector<float> transposedProduct(const WeightMatrix& w, int row_begin, int r
     }
   }
   return y;
+}
+
+std::vector<float> softmax(std::vector<float> x) {
+  float most = -std::numeric_limits<float>::infinity(), sum = 0.0f;
+  for (const float v : x) most = v > most ? v : most;
+  for (float& v : x) v = exponential(v - most);
+  for (const float v : x) sum += v;
+  for (float& v : x) v /= sum;
+  return x;
 }
 
 }  // namespace sluice::plain

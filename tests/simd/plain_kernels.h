@@ -27,4 +27,12 @@ float dot16(const std::vector<float>& a, const std::vector<float>& b);
 std::vector<float> rowOf(const WeightMatrix& w, int row);
 std::vector<float> transposedProduct(const WeightMatrix& w, int row_begin, int row_end, const std::vector<float>& x);
 
+
+/// The polynomial of simd/activation.inl and the fma of simd/scalar_vocabulary.inl by themselves. Their precision has its own test.
+float exponential(float x);
+float fusedOne(float a, float b, float c);
+
+/// exp(x - max) / sum, one element after the other.
+std::vector<float> softmax(std::vector<float> x);
+
 }  // namespace sluice::plain
