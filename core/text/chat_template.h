@@ -10,12 +10,15 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/result.h"
+#include "core/text/message_shape.h"
 #include "core/text/tokenizer.h"
 
 namespace sluice {
 
 /// What a template is rendered with. `messages` is an array of objects as clients send them; `tools` an array or null; `arguments` an object of
-/// further names (enable_thinking, reasoning_effort, ...).
+/// further names (enable_thinking, reasoning_effort, ...). Whoever reads them from text (a file, a request's body) reads it with parseChatJson
+/// (core/text/chat_json.h), which keeps every number's spelling. Messages are rendered as they stand: prepareMessages(template.shape(), ...)
+/// (core/text/message_shape.h) first makes a client's messages into what the template takes.
 struct ChatRequest {
   nlohmann::ordered_json messages;
   nlohmann::ordered_json tools;
@@ -40,6 +43,8 @@ class ChatTemplate {
   /// threads const; any thread
   Result<std::vector<AuthoredText>> render(const ChatRequest& request) const;
   const std::string& source() const;
+  /// What the template takes, probed once by parse().
+  const MessageShape& shape() const;
 
  private:
   struct Impl;
