@@ -193,12 +193,17 @@ bool plausibleShape(const TensorEntry& weights, std::uint64_t rows, std::uint64_
   return weights.rank == 1 || hasShape(weights, {rows, cols}) || hasShape(weights, {rows, row_bytes});
 }
 
+/// `scales` must hold whole scales.
+Packed packedOf(const TensorDirectory& directory, const TensorEntry& weights, const TensorEntry& scales, int rows, int cols) {
+  return {directory, weights, scales, std::uint64_t(rows), std::uint64_t(cols), weights.data.bytes, scales.data.bytes / dtypeBytes(scales.dtype)};
+}
+
 Result<MatrixLayout> packedLayout(const TensorDirectory& directory, const TensorEntry& weights, const TensorEntry& scales, int rows, int cols) {
   const std::uint64_t scale_bytes = dtypeBytes(scales.dtype);
   if (scales.dtype != Dtype::F32 && scale_bytes != 1)
     return unsupported(directory, scales, fmt::format("holds a container's scales as {}, which is not read; they are F32", scales.dtype_name));
   if (scales.data.bytes % scale_bytes != 0) return corrupt(directory, scales, fmt::format("has {} bytes, no whole number of scales", scales.data.bytes));
-  const Packed packed{directory, weights, scales, std::uint64_t(rows), std::uint64_t(cols), weights.data.bytes, scales.data.bytes / scale_bytes};
+  const Packed packed = packedOf(directory, weights, scales, rows, cols);
   const Candidate chosen = TRY(choose(packed));
   const std::uint64_t row_bytes = rowBytes(chosen.format, packed.cols);
   if (!plausibleShape(weights, packed.rows, packed.cols, row_bytes))
@@ -232,7 +237,12 @@ Error notRead(const TensorDirectory& directory, const TensorEntry& entry) {
   return unsupported(directory, entry, fmt::format("is of dtype {}, which is not read as weights; F32, BF16, F16, F8_E4M3 and a container's U8 are", entry.dtype_name));
 }
 
-std::string blockName(int block, int extent) { return block >= extent && block != kFp8Block ? "all" : fmt::format("{}", block); }
+std::string fp8Name(const MatrixLayout& matrix) {
+  const bool whole_row = matrix.block_cols >= matrix.cols && matrix.block_cols != kFp8Block;
+  if (whole_row && matrix.block_rows == 1) return "fp8-row";
+  if (whole_row && matrix.block_rows >= matrix.rows) return "fp8-tensor";
+  return fmt::format("fp8-{}x{}", matrix.block_rows, matrix.block_cols);
+}
 
 }  // namespace
 
@@ -276,6 +286,16 @@ Result<MatrixLayout> matrixLayout(const TensorDirectory& directory, const std::s
   }
   out.format = WeightFormat::Fp8;
   TRY(readFp8Scales(directory, entry, 0, out));
+  return out;
+}
+
+std::vector<std::string> rivalFormats(const TensorDirectory& directory, const std::string& name, int rows, int cols) {
+  const TensorEntry* weights = directory.find(name);
+  const TensorEntry* scales = directory.find(name + ".qs");
+  if (weights == nullptr || scales == nullptr || dtypeBytes(scales->dtype) == 0 || !directory.stampOf(name).empty()) return {};
+  std::vector<std::string> out;
+  for (const Candidate& candidate : packedOf(directory, *weights, *scales, rows, cols).candidates()) out.emplace_back(candidate.stamp);
+  if (!out.empty()) out.erase(out.begin());
   return out;
 }
 
@@ -340,7 +360,7 @@ std::string formatName(const MatrixLayout& matrix) {
     case WeightFormat::F32: return "f32";
     case WeightFormat::Bf16: return "bf16";
     case WeightFormat::F16: return "f16";
-    case WeightFormat::Fp8: return fmt::format("fp8-{}x{}", blockName(matrix.block_rows, matrix.rows), blockName(matrix.block_cols, matrix.cols));
+    case WeightFormat::Fp8: return fp8Name(matrix);
     case WeightFormat::Int8: return grouped("int8");
     case WeightFormat::Int4: return grouped("int4");
     case WeightFormat::Int3: return grouped("int3");

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/format/tensor_directory.h"
@@ -18,6 +19,10 @@ std::string missingPart(const TensorDirectory& directory, const std::string& nam
 /// errors  NotFound (missingPart), Corrupt (shape, byte count, scale count, stamp), Unsupported (dtypes and formats that are not read, by name)
 Result<MatrixLayout> matrixLayout(const TensorDirectory& directory, const std::string& name, int rows, int cols);
 
+/// Further formats that an unstamped container tensor's byte counts fit, beside the one that matrixLayout takes by the order of the rules:
+/// what `inspect` reports as ambiguous. Empty for all others.
+std::vector<std::string> rivalFormats(const TensorDirectory& directory, const std::string& name, int rows, int cols);
+
 /// The float vector [length] that is stored as `name`.
 /// errors  as matrixLayout
 Result<VectorLayout> vectorLayout(const TensorDirectory& directory, const std::string& name, int length);
@@ -30,7 +35,7 @@ Result<MatrixLayout> stackedMatrixLayout(const TensorDirectory& directory, const
 /// errors  Unsupported (FP8 whose blocks straddle the cut)
 Result<MatrixLayout> rowsOf(const MatrixLayout& matrix, int begin, int rows, const std::string& name);
 
-/// "int4-g64", "int4-row", "int8-row", "int3-g64", "int2-row", "bf16", "fp8-128x128", ...
+/// "int4-g64", "int4-row", "int8-row", "int3-g64", "int2-row", "bf16", "fp8-128x128", "fp8-row", "fp8-tensor", ...
 std::string formatName(const MatrixLayout& matrix);
 std::string formatName(const VectorLayout& vector);
 

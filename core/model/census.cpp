@@ -61,7 +61,11 @@ bool Census::lacks(int layer, const std::string& name) {
 MatrixLayout Census::matrix(int layer, const std::string& name, int rows, int cols) {
   if (lacks(layer, name)) return {};
   Result<MatrixLayout> found = matrixLayout(directory_, name, rows, cols);
-  if (found.ok()) return found.value();
+  if (found.ok()) {
+    if (const std::vector<std::string> rivals = rivalFormats(directory_, name, rows, cols); !rivals.empty())
+      ambiguous_.push_back({name, formatName(found.value()), fmt::format("{}", fmt::join(rivals, ", "))});
+    return found.value();
+  }
   wrong(found.error());
   return {};
 }

@@ -29,6 +29,12 @@ class Census {
   /// Notes a fault of another kind.
   void wrong(Error error) { wrong_.push_back(std::move(error)); }
 
+  /// Tensors whose byte counts fit several formats and that bear no stamp, with the formats that were not taken.
+  struct Ambiguous {
+    std::string name, taken, rivals;
+  };
+  const std::vector<Ambiguous>& ambiguous() const { return ambiguous_; }
+
   /// Tensors that nobody asked for, in order of their names.
   std::vector<const TensorEntry*> unclaimed() const;
 
@@ -50,6 +56,7 @@ class Census {
   std::vector<bool> claimed_;
   std::map<int, Tally> tallies_;  // by layer
   std::vector<Error> wrong_;
+  std::vector<Ambiguous> ambiguous_;
 };
 
 /// "model.layers.LAYER.REST" -> LAYER and REST; false for other names.

@@ -347,6 +347,9 @@ Result<Done> glmMoeDsaTensors(const TensorDirectory& directory, bool tied_head, 
     mtp.layer = draft.all(config.mtp);
     out.mtp = std::move(mtp);
   }
+  if (const auto& ambiguous = census.ambiguous(); !ambiguous.empty())
+    out.warnings.push_back({"format_ambiguous", fmt::format("the byte counts of {} tensors fit several formats, and no stamp decides: '{}' was read as {} and could be {}",
+                                                            ambiguous.size(), ambiguous.front().name, ambiguous.front().taken, ambiguous.front().rivals)});
   judgeUnclaimed(census.unclaimed(), out, census, out.warnings);
   return census.verdict();
 }

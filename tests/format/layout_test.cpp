@@ -44,7 +44,7 @@ const std::vector<KnownModel>& knownModels() {
       {"coli-i4g64", "int4-g64", "int4-g64", "int8-row", "int8-row", {}},
       {"coli-i4g32-stamped", "int4-g32", "int4-g32", "int8-row", "int4-g32", {"mtp_int4"}},
       {"coli-i3", "int3-g64", "int3-g64", "int8-row", "int8-row", {}},
-      {"coli-i2", "int2-row", "int8-row", "int8-row", "int8-row", {}},
+      {"coli-i2", "int2-row", "int8-row", "int8-row", "int8-row", {"format_ambiguous"}},
       {"coli-fp8b", "fp8-128x128", "fp8-128x128", "int8-row", "fp8-128x128", {}},
       {"coli-mixed", "int2-row", "int4-g32", "bf16", "int8-row", {}},
       {"nano-gs64", "int4-g64", "int4-g64", "int8-row", "int8-row", {}},

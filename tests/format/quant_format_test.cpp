@@ -120,6 +120,20 @@ INSTANTIATE_TEST_SUITE_P(
         PackedCase{"no_scales", 5, 72, 360, 0, nullptr, "!fits no format"}),
     nameOf);
 
+TEST(PackedBytes, NameTheFormatsThatTheyCouldBeToo_UnlessAStampDecides) {
+  OneMatrix one;
+  one.weights("U8", {1152}, 1152);
+  one.scales(3);
+  EXPECT_EQ(rivalFormats(one.open(), "w", 3, 384), std::vector<std::string>{"fp8-e4m3-b128"});
+  one.stamp("int8-row");
+  EXPECT_TRUE(rivalFormats(one.open(), "w", 3, 384).empty());
+  OneMatrix plain;
+  plain.weights("U8", {360}, 360);
+  plain.scales(5);
+  EXPECT_TRUE(rivalFormats(plain.open(), "w", 5, 72).empty());
+  EXPECT_TRUE(rivalFormats(plain.open(), "none", 5, 72).empty());
+}
+
 TEST(PackedBytes, OfTwoDimensionsMustBeTheMatrix_AsElementsOrAsBytes) {
   for (const auto& shape : std::vector<std::vector<std::uint64_t>>{{180}, {5, 72}, {5, 36}, {1000}}) {  // U8 shapes need not count their bytes
     OneMatrix one;
