@@ -173,14 +173,13 @@ Result<Done> runJobs(std::vector<ReadJob> jobs, const TensorReader& reader, Forw
   };
   const auto work = [&](ForwardWatch* reporter) {
     while (!stop) {
+      if (reporter != nullptr && reporter->cancelled()) return fail({Errc::Cancelled, "loading was cancelled"});
       const std::size_t at = next++;
       if (at >= jobs.size()) return;
       Result<Done> read = jobs[at].run(reader);
       if (!read.ok()) fail(std::move(read).error());
       done += jobs[at].bytes;
-      if (reporter == nullptr) continue;
-      reporter->progress(double(done), double(total));
-      if (reporter->cancelled()) fail({Errc::Cancelled, "loading was cancelled"});
+      if (reporter != nullptr) reporter->progress(double(done), double(total));
     }
   };
   std::vector<std::thread> helpers;

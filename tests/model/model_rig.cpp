@@ -62,11 +62,12 @@ RigOptions exactPath() { return {.exact = true, .kv = RowFormat::F32, .isa = bes
 Rig::Rig(const std::filesystem::path& directory, const RigOptions& o)
     : model(loadedModel(directory)),
       config(changed(model.layout.config, o)),
+      kernels(&kernelsFor(o.isa)),
       team(o.threads),
       experts(model.layout, o.pins_max, o.seed),
       arena(arenaFor(config, o)),
       kv(std::move(LatentCache::create(kvShapes(config, false), cacheOptions(o), arena)).value()),
-      decoder(std::move(Decoder::create({&config, &model.weights, &experts, kv.get(), &kernelsFor(o.isa), &team}, decoderOptions(o), arena))
+      decoder(std::move(Decoder::create({&config, &model.weights, &experts, kv.get(), kernels, &team}, decoderOptions(o), arena))
                   .value()) {}
 
 std::vector<ForwardRow> Rig::rowsFor(SequenceId sequence, std::span<const TokenId> ids) const {

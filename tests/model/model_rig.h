@@ -62,6 +62,7 @@ struct Rig {
 
   LoadedModel& model;
   ModelConfig config;
+  const Kernels* kernels;
   Team team;
   RamExpertSource experts;
   Arena arena;
