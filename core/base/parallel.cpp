@@ -1,122 +1,119 @@
 #include "core/base/parallel.h"
 
-#include <condition_variable>
-#include <mutex>
+#include <atomic>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
+#ifndef SLUICE_STD_THREADS
+#include <omp.h>
+#endif
+
 #include "core/base/check.h"
 
-#ifdef SLUICE_STD_THREADS
-
 namespace sluice {
+namespace {
 
-// Workers sleep between regions; `generation` counts regions, `waiting` and `phase` make the barrier.
+// How long a member looks before it sleeps: a few microseconds, longer than a balanced region's slack and far shorter than a time slice. libgomp's own
+// waiting spins for milliseconds, which costs 100 times the work as soon as another program wants the cores.
+constexpr int kLooks = 400;
+
+inline void pauseBriefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// Returns once `value` is no longer `old`.
+void waitWhile(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
+  for (int look = 0; look < kLooks; ++look) {
+    if (value.load(std::memory_order_acquire) != old) return;
+    pauseBriefly();
+  }
+  while (value.load(std::memory_order_acquire) == old) value.wait(old, std::memory_order_acquire);
+}
+
+}  // namespace
+
+// Each counter on a line of its own: members look at them while others write.
 struct Team::State {
-  std::mutex mutex;
-  std::condition_variable changed;
+  alignas(64) std::atomic<std::uint32_t> region{0};    // counts regions
+  alignas(64) std::atomic<std::uint32_t> working{0};   // members other than the caller that are not through with the region
+  alignas(64) std::atomic<std::uint32_t> arrived{0};   // at the barrier
+  alignas(64) std::atomic<std::uint32_t> phase{0};     // counts barriers
+  alignas(64) std::atomic<std::uint32_t> started{0};
   Erased call = nullptr;
   void* context = nullptr;
-  unsigned generation = 0;
-  int running = 0;
   bool stopping = false;
-  int waiting = 0;
-  unsigned phase = 0;
   int count = 1;
-  std::vector<std::thread> workers;
+  std::vector<std::thread> threads;  // the workers, or the one host of OpenMP's
+
+  void work(int index) {
+    std::uint32_t seen = 0;
+    started.fetch_add(1, std::memory_order_release);
+    started.notify_one();
+    for (;;) {
+      waitWhile(region, seen);
+      ++seen;
+      if (stopping) return;
+      call(context, Member(index, count, this));
+      if (working.fetch_sub(1, std::memory_order_acq_rel) == 1) working.notify_one();
+    }
+  }
 };
 
 Team::Team(int threads) : threads_(threads), state_(std::make_unique<State>()) {
   CHECK(threads >= 1);
   State& s = *state_;
   s.count = threads;
-  for (int index = 1; index < threads; ++index) {
-    s.workers.emplace_back([&s, index] {
-      unsigned seen = 0;
-      for (;;) {
-        std::unique_lock lock(s.mutex);
-        s.changed.wait(lock, [&] { return s.stopping || s.generation != seen; });
-        if (s.stopping) return;
-        seen = s.generation;
-        const Erased call = s.call;
-        void* const context = s.context;
-        lock.unlock();
-        call(context, Member(index, s.count, &s));
-        lock.lock();
-        if (--s.running == 0) s.changed.notify_all();
-      }
-    });
-  }
+  if (threads == 1) return;
+#ifdef SLUICE_STD_THREADS
+  for (int index = 1; index < threads; ++index) s.threads.emplace_back([&s, index] { s.work(index); });
+#else
+  // One OpenMP region that lasts as long as the team: OpenMP places the threads, the waiting between our regions is our own.
+  s.threads.emplace_back([&s] {
+#pragma omp parallel num_threads(s.count - 1) default(none) shared(s)
+    {
+      CHECK(omp_get_num_threads() == s.count - 1);
+      s.work(omp_get_thread_num() + 1);
+    }
+  });
+#endif
+  for (std::uint32_t begun = 0; begun != std::uint32_t(threads - 1); begun = s.started.load(std::memory_order_acquire)) waitWhile(s.started, begun);
 }
 
 Team::~Team() {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->stopping = true;
-  }
-  state_->changed.notify_all();
-  for (std::thread& worker : state_->workers) worker.join();
+  State& s = *state_;
+  s.stopping = true;
+  s.region.fetch_add(1, std::memory_order_release);
+  s.region.notify_all();
+  for (std::thread& thread : s.threads) thread.join();
 }
 
 void Team::runErased(Erased call, void* context) {
   State& s = *state_;
-  {
-    const std::lock_guard lock(s.mutex);
+  if (threads_ > 1) {
     s.call = call;
     s.context = context;
-    s.running = threads_ - 1;
-    ++s.generation;
+    s.working.store(std::uint32_t(threads_ - 1), std::memory_order_relaxed);
+    s.region.fetch_add(1, std::memory_order_release);
+    s.region.notify_all();
   }
-  s.changed.notify_all();
   call(context, Member(0, threads_, &s));
-  std::unique_lock lock(s.mutex);
-  s.changed.wait(lock, [&] { return s.running == 0; });
-}
-
-void Member::barrier() const {
-  auto& s = *static_cast<Team::State*>(team_);
-  std::unique_lock lock(s.mutex);
-  const unsigned phase = s.phase;
-  if (++s.waiting == s.count) {
-    s.waiting = 0;
-    ++s.phase;
-    s.changed.notify_all();
-    return;
-  }
-  s.changed.wait(lock, [&] { return s.phase != phase; });
-}
-
-}  // namespace sluice
-
-#else
-
-#include <omp.h>
-
-namespace sluice {
-
-struct Team::State {};
-
-Team::Team(int threads) : threads_(threads), state_(std::make_unique<State>()) { CHECK(threads >= 1); }
-Team::~Team() = default;
-
-void Team::runErased(Erased call, void* context) {
-  const int threads = threads_;
-  if (threads == 1) {
-    call(context, Member(0, 1, nullptr));
-    return;
-  }
-#pragma omp parallel num_threads(threads) default(none) shared(call, context, threads)
-  {
-    CHECK(omp_get_num_threads() == threads);
-    call(context, Member(omp_get_thread_num(), threads, nullptr));
-  }
+  for (std::uint32_t left = s.working.load(std::memory_order_acquire); left != 0; left = s.working.load(std::memory_order_acquire)) waitWhile(s.working, left);
 }
 
 void Member::barrier() const {
   if (count_ == 1) return;
-#pragma omp barrier
+  auto& s = *static_cast<Team::State*>(team_);
+  const std::uint32_t phase = s.phase.load(std::memory_order_acquire);
+  if (s.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == std::uint32_t(count_)) {
+    s.arrived.store(0, std::memory_order_relaxed);
+    s.phase.fetch_add(1, std::memory_order_release);
+    s.phase.notify_all();
+    return;
+  }
+  waitWhile(s.phase, phase);
 }
 
 }  // namespace sluice
-
-#endif
