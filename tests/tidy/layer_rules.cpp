@@ -67,6 +67,8 @@ const std::vector<ThirdParty>& thirdParties() {
       {"liburing.h", {"stream"}},
       {"xxhash.h", {"stream", "cli", "tests"}},
       {"immintrin.h", {"simd", "tests"}},
+      {"emmintrin.h", {"simd", "tests"}},
+      {"openssl/", {"tests"}},
       {"xsimd/", {"simd"}},
       {"editline/", {"cli"}},
       {"cpuid.h", {"simd"}},
@@ -81,7 +83,7 @@ const std::vector<ThirdParty>& thirdParties() {
 
 bool isStandardOrPosix(std::string_view header) {
   static const std::set<std::string_view> kPosix = {"fcntl.h", "unistd.h", "signal.h", "dirent.h", "poll.h",  "pthread.h", "sched.h",
-                                                    "termios.h", "time.h",  "errno.h",  "string.h", "fenv.h", "spawn.h",   "strings.h"};
+                                                    "termios.h", "time.h",  "errno.h",  "string.h", "fenv.h", "spawn.h",   "strings.h", "stdlib.h"};
   if (header.find('.') == std::string_view::npos && header.find('/') == std::string_view::npos) return true;
   return header.starts_with("sys/") || header.starts_with("linux/") || header.starts_with("asm/") || kPosix.contains(header);
 }
