@@ -65,21 +65,35 @@ inline void productOfChunk(const WeightChunk& w, const ActivationRow* x, float (
     Quad<Runs> quads[S][kRows / 4];
     SLUICE_UNROLL
     for (int k = 0; k < kRows / 4; ++k) {
-      Block<Planes> rows[4];
-      SLUICE_UNROLL
-      for (int r = 0; r < 4; ++r) {
-        const std::byte* p = w.data + std::size_t(4 * k + r) * w.stride + std::size_t(b) * kBlockBytes;
-        prefetch(p + kRows * w.stride);
-        rows[r] = unpack<F, Planes>(p);
-      }
-      SLUICE_UNROLL
-      for (int s = 0; s < S; ++s) {
-        const Codes<Planes> q = loadCodes<F, Planes>(x[s].codes + std::size_t(b) * std::size_t(kBlock * Planes));
-        Partial t[4];
+      Partial t[S][4];
+      const std::byte* first = w.data + std::size_t(4 * k) * w.stride + std::size_t(b) * kBlockBytes;
+      const std::size_t code_at = std::size_t(b) * std::size_t(kBlock * Planes);
+      if constexpr (F == WeightFormat::Int8) {
+        // Codes have to be put in order, weights are ready: a batch row at a time.
+        Block<Planes> rows[4];
         SLUICE_UNROLL
-        for (int r = 0; r < 4; ++r) t[r] = dot<F, Planes, Runs>(rows[r], q);
-        quads[s][k] = quad<Runs>(t);
+        for (int r = 0; r < 4; ++r) {
+          prefetch(first + std::size_t(kRows + r) * w.stride);
+          rows[r] = unpack<F, Planes>(first + std::size_t(r) * w.stride);
+        }
+        SLUICE_UNROLL
+        for (int s = 0; s < S; ++s) {
+          const Codes<Planes> q = loadCodes<F, Planes>(x[s].codes + code_at);
+          SLUICE_UNROLL
+          for (int r = 0; r < 4; ++r) t[s][r] = dot<F, Planes, Runs>(rows[r], q);
+        }
+      } else {
+        // Weights have to be unpacked, codes are operands in memory: a weight row at a time.
+        SLUICE_UNROLL
+        for (int r = 0; r < 4; ++r) {
+          prefetch(first + std::size_t(kRows + r) * w.stride);
+          const Block<Planes> row = unpack<F, Planes>(first + std::size_t(r) * w.stride);
+          SLUICE_UNROLL
+          for (int s = 0; s < S; ++s) t[s][r] = dot<F, Planes, Runs>(row, loadCodes<F, Planes>(x[s].codes + code_at));
+        }
       }
+      SLUICE_UNROLL
+      for (int s = 0; s < S; ++s) quads[s][k] = quad<Runs>(t[s]);
     }
     if constexpr (!Runs) {
       const float* scale[kGroups];
