@@ -1,6 +1,7 @@
 #pragma once
 // What every block of a layer works with. Owned by the decoder (and, for the draft layer, by the drafter); blocks keep nothing.
 
+#include <algorithm>
 #include <span>
 
 #include "core/base/parallel.h"
