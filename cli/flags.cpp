@@ -75,7 +75,7 @@ void bindModel(CLI::App& command, ModelOptions& o, bool model_required) {
       ->group("Memory");
   command.add_option("--cache-experts", o.cache_experts, "most experts in memory (default: as many as the budget holds)")->check(CLI::Range(1, 1 << 24))->type_name("N")->group("Memory");
   command.add_option("--prefill-rows", o.prefill_rows, "most prompt tokens in one pass over the layers (default: as many as the budget holds)")->check(CLI::Range(1, 1 << 20))->type_name("N")->group("Memory");
-  addChoice(command, "--kv", o.kv, kKvNames, "how the cache of past tokens is stored: bf16 (default) or f32")->group("Memory");
+  addChoice(command, "--kv", o.kv, kKvNames, "how the cache of past tokens is stored: f32 (default) or bf16, half the bytes, rounded")->group("Memory");
   command.add_option("--context", o.context, "most tokens of prompt and answer together (default: 8192, or what model and budget allow)")->check(CLI::Range(2, 1 << 27))->type_name("N")->group("Memory");
   command.add_flag("--exact", o.exact, "f32 activations, weights dequantised, f32 KV: the path that golden tests compare")->group("Numbers");
   addNumber(command, "--activations", o.activations, "bits of activations in integer products: 16 (default) or 8")->group("Numbers");

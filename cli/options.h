@@ -24,7 +24,7 @@ struct ModelOptions {
   Bytes ram{0};               // 0: what the machine and its cgroup leave, less a margin
   int cache_experts = 0;      // 0: as many as the budget holds
   int prefill_rows = 0;       // 0: as many as the budget holds
-  std::optional<RowFormat> kv;  // absent: bf16, or f32 with --exact
+  std::optional<RowFormat> kv;  // absent: f32; bf16 halves the cache and rounds its rows: a choice, never a default
   int context = 0;            // 0: 8,192 or what the model and the budget allow, the smaller
   bool exact = false;
   std::optional<int> activations;  // bits; absent: 16
@@ -33,7 +33,7 @@ struct ModelOptions {
   int read_depth = 16;
   bool direct = true;
 
-  RowFormat kvFormat() const { return kv.value_or(exact ? RowFormat::F32 : RowFormat::Bf16); }
+  RowFormat kvFormat() const { return kv.value_or(RowFormat::F32); }
   int activationBits() const { return activations.value_or(16); }
 };
 
