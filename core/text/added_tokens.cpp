@@ -127,9 +127,8 @@ void AddedTokenMatcher::split(std::string_view text, const AuthoredRuns& runs, s
 
 Result<std::vector<AddedToken>> readAddedTokens(const JsonNode& list, const Vocabulary::Spellings& spellings, std::vector<std::string>& warnings) {
   const std::vector<JsonNode> nodes = TRY(list.elements());
-  std::unordered_map<std::uint32_t, std::string_view> owners;
-  owners.reserve(spellings.size() + nodes.size());
-  for (const auto& [spelling, id] : spellings) owners.emplace(id.value(), spelling);
+  std::vector<std::string_view> owners(2 * (spellings.size() + nodes.size()));  // by id; Vocabulary::read has kept ids below this
+  for (const auto& [spelling, id] : spellings) owners[id.value()] = spelling;
   std::vector<AddedToken> tokens;
   std::unordered_map<std::string_view, std::uint32_t> seen;
   for (const JsonNode& node : nodes) {
@@ -139,17 +138,15 @@ Result<std::vector<AddedToken>> readAddedTokens(const JsonNode& list, const Voca
     std::uint32_t id = TRY(id_node.id());
     if (content.empty()) return content_node.corrupt("an added token without content would match everywhere");
     if (content.size() > kContentMax) return content_node.unsupported(fmt::format("an added token of {} bytes, this build reads {} at most", content.size(), kContentMax));
-    const auto owner = owners.find(id);
-    if (owner != owners.end() && owner->second != content)
-      return id_node.corrupt(fmt::format("the id {} of '{}' belongs to '{}'", id, content, owner->second));
+    if (id >= owners.size())
+      return id_node.corrupt(fmt::format("the id of '{}' is {}, while the file has {} tokens in all: the table would be mostly holes", content, id, owners.size() / 2));
+    if (!owners[id].empty() && owners[id] != content) return id_node.corrupt(fmt::format("the id {} of '{}' belongs to '{}'", id, content, owners[id]));
     if (const auto word = spellings.find(content); word != spellings.end() && word->second.value() != id) {
       warnings.push_back(id_node.corrupt(fmt::format("'{}' has id {} here and {} in the vocabulary, which counts", content, id, word->second.value())).what);
       id = word->second.value();
     }
-    if (id >= 2 * (spellings.size() + nodes.size()))
-      return id_node.corrupt(fmt::format("the id of '{}' is {}, while the file has {} tokens in all: the table would be mostly holes", content, id, spellings.size() + nodes.size()));
     if (const auto [before, fresh] = seen.emplace(content, id); !fresh) return content_node.corrupt(fmt::format("'{}' is there twice", content));
-    owners.emplace(id, content);
+    owners[id] = content;
     AddedToken token;
     token.id = TokenId(id);
     token.content = content;

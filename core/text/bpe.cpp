@@ -72,6 +72,27 @@ void MergeTable::put(std::uint64_t key, std::uint32_t rank) {
 }
 
 void Merger::merge(std::string_view piece, std::vector<TokenId>& out) {
+  if (piece.empty() || piece.size() > Seen::kBytesMax) return mergeNew(piece, out);
+  std::array<char, 16> padded{};
+  std::copy(piece.begin(), piece.end(), padded.begin());
+  padded[15] = char(piece.size());
+  const auto key = std::bit_cast<std::array<std::uint64_t, 2>>(padded);
+  Seen& seen = seen_[((key[0] * 0x9E3779B97F4A7C15ull) ^ (key[1] * 0xC2B2AE3D27D4EB4Full)) >> (64 - std::countr_zero(kSeen))];
+  if (seen.key[0] == key[0] && seen.key[1] == key[1]) {
+    for (std::uint32_t i = 0; i < seen.count; ++i) out.push_back(TokenId(seen.ids[i]));
+    return;
+  }
+  const std::size_t before = out.size();
+  mergeNew(piece, out);
+  const std::size_t count = out.size() - before;
+  if (count > Seen::kIdsMax) return;
+  seen.key[0] = key[0];
+  seen.key[1] = key[1];
+  seen.count = std::uint32_t(count);
+  for (std::size_t i = 0; i < count; ++i) seen.ids[i] = out[before + i].value();
+}
+
+void Merger::mergeNew(std::string_view piece, std::vector<TokenId>& out) {
   if (piece.size() <= kShortMax) mergeShort(piece, out);
   else mergeLong(piece, out);
 }

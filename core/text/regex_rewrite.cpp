@@ -31,6 +31,8 @@ std::string assignedBody() {
   return out;
 }
 
+// Word characters to a \w or \b outside of [ ] alone.
+constexpr std::string_view kLoneWords = "\\x{B2}\\x{B3}\\x{B9}\\x{BC}-\\x{BE}";
 constexpr std::string_view kHexDigits = "0-9A-Fa-f";
 // Nested groups beyond this are nobody's pattern, and deep ones cost the compiler stack.
 constexpr std::size_t kGroupsMax = 100;
@@ -78,7 +80,7 @@ class Rewriter {
   Result<bool> interval(std::string& text);
   Result<Done> escape();
   Result<Done> charClass();
-  Result<std::optional<Set>> setEscape(char letter, std::size_t start);
+  Result<std::optional<Set>> setEscape(char letter, bool in_class, std::size_t start);
   Result<std::optional<char32_t>> charEscape(char letter, std::size_t start);
   Result<char32_t> hexValue(std::size_t digits_max, bool braces, std::size_t start);
   static std::string classOf(const std::string& body, const std::vector<std::string>& complements, bool negated);
@@ -110,14 +112,7 @@ Result<Done> Rewriter::element() {
     case '?':
     case '{': return quantifier();
     case '|':
-      assertion("|");
-      // An inline option of this branch ends with the branch.
-      if (int& extra = groups_.back().closes_extra; extra > 0) {
-        out_.pop_back();
-        out_.append(std::size_t(extra), ')');
-        out_ += '|';
-        extra = 0;
-      }
+      assertion("|");  // an inline option goes on: there, a(?i)b|c is a(?i:b|c)
       ++at_;
       return Done{};
     case '^':
@@ -274,14 +269,14 @@ Result<std::optional<char32_t>> Rewriter::charEscape(char letter, std::size_t st
 }
 
 // An escape that stands for a set of characters; at_ is behind the letter.
-Result<std::optional<Set>> Rewriter::setEscape(char letter, std::size_t start) {
+Result<std::optional<Set>> Rewriter::setEscape(char letter, bool in_class, std::size_t start) {
   switch (letter) {
     case 's':
     case 'S': return std::optional<Set>(Set{spaceBody(), letter == 'S'});
     case 'd':
     case 'D': return std::optional<Set>(Set{classBody("Nd"), letter == 'D'});
     case 'w':
-    case 'W': return std::optional<Set>(Set{wordBody(), letter == 'W'});
+    case 'W': return std::optional<Set>(Set{wordBody() + std::string(in_class ? "" : kLoneWords), letter == 'W'});
     case 'h':
     case 'H': return std::optional<Set>(Set{std::string(kHexDigits), letter == 'H'});
     case 'p':
@@ -317,7 +312,7 @@ Result<Done> Rewriter::escape() {
     return Done{};
   }
   if (letter == 'b' || letter == 'B') {
-    const std::string w = wordBody();
+    const std::string w = wordBody() + std::string(kLoneWords);
     assertion(letter == 'b' ? fmt::format("(?:(?<=[{0}])(?![{0}])|(?<![{0}])(?=[{0}]))", w) : fmt::format("(?:(?<=[{0}])(?=[{0}])|(?<![{0}])(?![{0}]))", w));
     return Done{};
   }
@@ -331,7 +326,7 @@ Result<Done> Rewriter::escape() {
     atom(text);
     return Done{};
   }
-  if (const auto set = TRY(setEscape(letter, start))) {
+  if (const auto set = TRY(setEscape(letter, false, start))) {
     atom(fmt::format("[{}{}]", set->negated ? "^" : "", set->body));
     return Done{};
   }
@@ -384,7 +379,7 @@ Result<Done> Rewriter::charClass() {
       body += "\\x{08}";
     } else if (const auto c = TRY(charEscape(char(e.value), escape_at))) {
       appendRange(body, {*c, *c});
-    } else if (const auto set = TRY(setEscape(char(e.value), escape_at))) {
+    } else if (const auto set = TRY(setEscape(char(e.value), true, escape_at))) {
       if (body.ends_with('-') && !body.ends_with("\\-") && !was_after_set && body.size() > 1) return unsupported("a range that ends in a set", escape_at);
       if (set->negated) complements.push_back(set->body);
       else body += set->body;

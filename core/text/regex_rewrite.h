@@ -18,7 +18,7 @@ Result<std::string> rewriteForPcre2(std::string_view pattern);
 
 /// The body of a class, for use inside [ ], that holds \p{name} as the reference means it; CHECKs that findUnicodeClass knows it.
 std::string classBody(std::string_view name);
-/// The same for White_Space, a pattern's \w, and the pre-tokenizers' own \w and digits.
+/// The same for White_Space, a pattern's \w inside [ ], and the pre-tokenizers' own \w and digits.
 std::string spaceBody();
 std::string wordBody();
 std::string tokenWordBody();

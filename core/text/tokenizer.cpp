@@ -107,6 +107,8 @@ Result<Done> Tokenizer::Impl::readAdded(const JsonNode& root, const Vocabulary::
   for (const bool special : {true, false})
     for (const AddedToken& t : tokens) {
       if (t.special != special) continue;
+      if (t.special && !t.blank && vocabulary.isByteToken(t.id))
+        return root.unsupported(fmt::format("the special token '{}' is also the word of a byte, so that plain text could not be told from control", t.content));
       vocabulary.add(t.id, t.content);
       is_added[t.id.value()] = true;
       is_special[t.id.value()] = t.special;

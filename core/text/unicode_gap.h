@@ -25,7 +25,8 @@ const UnicodeClass* findUnicodeClass(std::string_view name);
 
 /// White_Space: the regex engines' \s, and what lstrip and rstrip of an added token eat. Unchanged since Unicode 6.3.
 std::span<const CodeRange> whiteSpace();
-/// With [\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}] of Unicode 14: a pattern's \w.
+/// With [\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}] of Unicode 14: a pattern's \w inside [ ]; outside of it the superscripts and fractions of Latin-1
+/// (U+B2, B3, B9, BC, BD, BE) are word characters too.
 std::span<const CodeRange> wordGap();
 /// The same for the reference's other regex engine, which decides single_word and the pre-tokenizer Whitespace; it adds U+200C and U+200D.
 std::span<const CodeRange> tokenWordGap();

@@ -54,6 +54,7 @@ Result<Vocabulary> Vocabulary::read(const JsonNode& vocab, std::size_t added_cou
   }
   // Last: spelled words are what text becomes, should a verbatim one have the same bytes.
   for (const TokenId token : verbatim) v.index(token);
+  v.byte_tokens_.fill(TokenId(0xFFFFFFFF));  // names nothing
   for (int byte = 0; byte < 256; ++byte) {
     std::string letter;
     appendUtf8(letter, letterOf(static_cast<unsigned char>(byte)));

@@ -1,6 +1,7 @@
 #pragma once
 // A tokenizer's table of ids: what bytes each stands for, and back.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -39,6 +40,7 @@ class Vocabulary {
   std::optional<TokenId> find(std::string_view bytes) const;
   /// The word of one byte that UTF-8 text can hold.
   TokenId byteToken(unsigned char byte) const { return byte_tokens_[byte]; }
+  bool isByteToken(TokenId id) const { return names(id) && std::find(byte_tokens_.begin(), byte_tokens_.end(), id) != byte_tokens_.end(); }
   /// One above the largest id.
   std::size_t size() const { return spans_.size(); }
   /// Ids below size() that name nothing.
