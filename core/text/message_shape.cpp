@@ -16,11 +16,13 @@ using Json = nlohmann::ordered_json;
 
 // Words that no template says of itself.
 constexpr std::string_view kQuestion = "probe-question", kName = "probe_name", kKey = "probe_key", kAnswer = "probe-result", kWords = "probe-words";
-constexpr std::array<std::string_view, 3> kReasoningKeys = {"reasoning_content", "reasoning", "thinking"};
+constexpr std::string_view kCallId = "probeid00";  // nine letters and digits: Mistral's templates take no other
+constexpr std::array<std::string_view, 3> kReasoningKeys = {"reasoning_content", "thinking", "reasoning"};  // as transformers ranks them
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 Json turn(std::string_view role, Json content) { return Json{{"role", role}, {"content", std::move(content)}}; }
+Json toolTurn(Json content) { return Json{{"role", "tool"}, {"tool_call_id", kCallId}, {"name", kName}, {"content", std::move(content)}}; }
 Json parts(std::string_view text) { return Json::array({Json{{"type", "text"}, {"text", text}}}); }
 
 Json callTurn(bool as_object, EmptyContent empty) {
@@ -28,7 +30,7 @@ Json callTurn(bool as_object, EmptyContent empty) {
   Json arguments = as_object ? object : Json(spellChatJson(object));
   Json message{{"role", "assistant"}};
   if (empty != EmptyContent::Absent) message["content"] = empty == EmptyContent::Null ? Json(nullptr) : Json("");
-  message["tool_calls"] = Json::array({Json{{"id", "call00001"}, {"type", "function"}, {"function", {{"name", kName}, {"arguments", std::move(arguments)}}}}});
+  message["tool_calls"] = Json::array({Json{{"id", kCallId}, {"type", "function"}, {"function", {{"name", kName}, {"arguments", std::move(arguments)}}}}});
   return message;
 }
 
@@ -46,7 +48,7 @@ class Prober {
     shape.developer_role = says(Json::array({turn("developer", kWords), question_}));
     shape.assistant_parts = saysParts(Json::array({question_, turn("assistant", parts(kWords)), question_}));
     probeCalls(shape);
-    shape.tool_parts = saysParts(Json::array({question_, call_, turn("tool", parts(kWords))}));
+    shape.tool_parts = saysParts(Json::array({question_, call_, toolTurn(parts(kWords))}));
     probeReasoning(shape);
     return shape;
   }
@@ -72,8 +74,8 @@ class Prober {
     for (const bool as_object : {false, true}) {
       for (const EmptyContent empty : {EmptyContent::Text, EmptyContent::Null, EmptyContent::Absent}) {
         const Json call = callTurn(as_object, empty);
-        const std::string text = prompt(Json::array({question_, call, turn("tool", "1"), question_}));
-        const bool said = has(text, kName) && has(text, kKey) && has(text, kAnswer) && !has(text, "None");
+        const std::string text = prompt(Json::array({question_, call, toolTurn("1"), question_}));
+        const bool said = (has(text, kName) || has(text, kCallId)) && has(text, kKey) && has(text, kAnswer) && !has(text, "None");
         // Arguments as text must stand as they are: a template that makes JSON of them would quote them twice.
         const bool whole = as_object ? !has(text, "{'") : has(text, spellChatJson(Json{{kKey, kAnswer}}));
         if (!said || !whole) continue;
@@ -91,7 +93,7 @@ class Prober {
       thought[std::string(key)] = kWords;
       Json answer = turn("assistant", "1");
       answer[std::string(key)] = kWords;
-      if (!says(Json::array({question_, thought, turn("tool", "1")})) && !says(Json::array({question_, answer}))) continue;
+      if (!says(Json::array({question_, thought, toolTurn("1")})) && !says(Json::array({question_, answer}))) continue;
       shape.reasoning_key = key;
       return;
     }

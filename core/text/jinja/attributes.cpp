@@ -171,6 +171,9 @@ Result<Value> Run::attributeOf(const Value& object, std::string_view name, bool&
       if (name == "real") return object;
       if (name == "imag") return Value::real(0.0);
       break;
+    case Kind::Function:
+      if (name == "fromkeys" && object.as<FunctionObject>().name == "dict") return method(object, *findIn(dictMethods(), name));
+      break;
     case Kind::None:
     case Kind::String:
     case Kind::List:
@@ -178,7 +181,6 @@ Result<Value> Run::attributeOf(const Value& object, std::string_view name, bool&
     case Kind::View:
     case Kind::Iterator:
     case Kind::Undefined:
-    case Kind::Function:
     case Kind::Method:
     case Kind::Joiner: break;
   }
@@ -260,9 +262,12 @@ Result<Value> Run::getItem(const Value& object, const Value& key) {
   return undefined(fmt::format("{} has no element {}", objectName(object), key.isNumber() ? spellNumber(key) : std::string(typeName(key))));
 }
 
-Result<Value> Run::getPath(const Value& object, const Value& path) {
+Result<Value> Run::getPath(const Value& object, const Value& path, const Value& otherwise) {
   if (path.is(Kind::None)) return object;
-  if (!path.isString()) return getItem(object, path);
+  if (!path.isString()) {
+    Value item = TRY(getItem(object, path));
+    return item.isUndefined() && !otherwise.is(Kind::None) ? otherwise : item;
+  }
   const std::string_view view = path.text().view();
   Value value = object;
   for (std::size_t from = 0; from <= view.size();) {
@@ -271,6 +276,7 @@ Result<Value> Run::getPath(const Value& object, const Value& path) {
     const bool digits = !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
     const auto index = digits ? readInteger(part, 10) : std::nullopt;
     value = TRY(getItem(value, index ? *index : TRY(string(path.text().slice(from, part.size())))));
+    if (value.isUndefined() && !otherwise.is(Kind::None)) value = otherwise;
     from = dot + 1;
   }
   return value;
@@ -300,10 +306,11 @@ Result<Value> Run::slice(const Value& object, const Value& start, const Value& s
   const std::int64_t count = places.size();
   if (object.is(Kind::Range)) {
     const auto& range = object.as<RangeObject>();
-    auto part = std::make_shared<RangeObject>();
-    part->step = range.step * (count > 1 ? stride : stride < 0 ? -1 : 1);
+    auto part = made<RangeObject>();
     part->start = range.start + from * range.step;
-    part->stop = part->start + count * part->step;
+    part->stop = range.start + to * range.step;
+    // A stride beyond the range takes one item, whatever it is: cut it where products stay small.
+    part->step = range.step * std::clamp<std::int64_t>(stride, -(std::int64_t{1} << 31), std::int64_t{1} << 31);
     return Value(Kind::Range, std::move(part));
   }
   if (!object.isString()) {

@@ -104,7 +104,15 @@ std::string BigInt::digits(int base) const {
   if (zero()) return "0";
   std::string out;
   BigInt rest = *this;
-  while (!rest.zero()) out.push_back("0123456789abcdefghijklmnopqrstuvwxyz"[rest.divideSmall(static_cast<std::uint32_t>(base))]);
+  // As many digits a division as a limb holds.
+  std::uint32_t unit = static_cast<std::uint32_t>(base);
+  int unit_digits = 1;
+  for (; static_cast<std::uint64_t>(unit) * static_cast<std::uint64_t>(base) <= UINT32_MAX; ++unit_digits) unit *= static_cast<std::uint32_t>(base);
+  while (!rest.zero()) {
+    std::uint32_t part = rest.divideSmall(unit);
+    for (int i = 0; i < unit_digits && (part != 0 || !rest.zero()); ++i, part /= static_cast<std::uint32_t>(base))
+      out.push_back("0123456789abcdefghijklmnopqrstuvwxyz"[part % static_cast<std::uint32_t>(base)]);
+  }
   if (negative_) out.push_back('-');
   std::reverse(out.begin(), out.end());
   return out;
@@ -219,6 +227,33 @@ void BigInt::divide(const BigInt& a, const BigInt& b, BigInt& quotient, BigInt& 
     remainder = remainder + b;
     quotient = quotient - BigInt(1);
   }
+}
+
+BigInt BigInt::shiftedLeft(std::size_t count) const {
+  BigInt result;
+  result.limbs_.assign(count / 32, 0);
+  result.negative_ = negative_;
+  std::uint64_t carry = 0;
+  for (const std::uint32_t limb : limbs_) {
+    carry |= static_cast<std::uint64_t>(limb) << (count % 32);
+    result.limbs_.push_back(static_cast<std::uint32_t>(carry));
+    carry >>= 32;
+  }
+  result.limbs_.push_back(static_cast<std::uint32_t>(carry));
+  result.trim();
+  return result;
+}
+
+double BigInt::ratio(const BigInt& a, const BigInt& b) {
+  BigInt x = a, y = b, quotient, rest;
+  x.negative_ = y.negative_ = false;
+  if (x.zero()) return 0.0;
+  // A quotient of 66 bits or more, its lowest bit sticky, rounds once in toDouble.
+  const std::size_t shift = y.bits() + 66 > x.bits() ? y.bits() + 66 - x.bits() : 0;
+  divide(x.shiftedLeft(shift), y, quotient, rest);
+  if (!rest.zero()) quotient.limbs_[0] |= 1;
+  const double magnitude = std::ldexp(quotient.toDouble(), -static_cast<int>(shift));
+  return a.negative_ != b.negative_ ? -magnitude : magnitude;
 }
 
 }  // namespace sluice::jinja

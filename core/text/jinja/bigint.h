@@ -21,6 +21,7 @@ class BigInt {
 
   bool negative() const { return negative_; }
   bool zero() const { return limbs_.empty(); }
+  bool odd() const { return !limbs_.empty() && (limbs_[0] & 1) != 0; }
   std::size_t bits() const;
   std::optional<std::int64_t> small() const;
   double toDouble() const;
@@ -34,8 +35,11 @@ class BigInt {
   /// Floored, as Python's // and %; `b` is not zero.
   static void divide(const BigInt& a, const BigInt& b, BigInt& quotient, BigInt& remainder);
   static int compare(const BigInt& a, const BigInt& b);
+  /// a / b rounded once, to nearest even; `b` is not zero. Infinite beyond a double.
+  static double ratio(const BigInt& a, const BigInt& b);
 
  private:
+  BigInt shiftedLeft(std::size_t bits) const;
   void trim();
   std::uint32_t divideSmall(std::uint32_t by);
   static int compareMagnitude(const BigInt& a, const BigInt& b);

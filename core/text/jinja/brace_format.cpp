@@ -14,7 +14,7 @@ namespace {
 /// [[fill]align][sign][z][#][0][width][grouping][.precision][type]
 struct Spec {
   Text fill;
-  char align = 0, sign = '-', grouping = 0, type = 0;
+  char align = 0, sign = 0, grouping = 0, type = 0;
   bool alternate = false, zero = false;
   std::optional<std::int64_t> width, precision;
 };
@@ -159,6 +159,7 @@ class BraceFormatter {
 
   Result<Text> formatted(const Value& value, const Text& spec_text) {
     if (spec_text.empty()) return run_.str(value);
+    TRY(run_.step(value.is(Kind::Big) ? weightOf(value) : 1));
     const Spec spec = TRY(parse(spec_text));
     if (value.isString()) return formattedText(value.text(), spec);
     if (value.isNumber() && !(value.is(Kind::Bool) && spec.type == 0)) return formattedNumber(value, spec);
@@ -168,73 +169,127 @@ class BraceFormatter {
 
   Result<Text> formattedText(Text text, const Spec& spec) {
     if ((spec.type != 0 && spec.type != 's') || spec.grouping != 0) return run_.fail(fmt::format("Unknown format code '{}' for object of type 'str'", spec.type));
-    if (spec.sign != '-' || spec.alternate || spec.align == '=') return run_.fail("this specification is not allowed for text");
+    if (spec.sign != 0 || spec.alternate || spec.align == '=') return run_.fail("this specification is not allowed for text");
     if (spec.precision) text = text.slice(0, byteOffset(text.view(), static_cast<std::size_t>(*spec.precision)));
     const Text zero("0", true);
     return padded(run_, text, spec.width.value_or(0), spec.align == 0 ? '<' : spec.align, spec.zero && spec.align == 0 ? zero : spec.fill);
   }
 
-  static void group(std::string& digits, char separator, std::size_t each) {
+  /// Separators between the digits before the point; zeros first, so that all of it is at least `width` long.
+  Result<Done> group(std::string& digits, char separator, std::size_t each, std::int64_t width) {
     std::size_t whole = 0;
-    while (whole < digits.size() && std::isxdigit(static_cast<unsigned char>(digits[whole])) != 0 && !(each == 3 && digits[whole] == 'e')) ++whole;
-    for (std::size_t at = whole; at > each; at -= each) digits.insert(at - each, 1, separator);
+    while (whole < digits.size() && std::isxdigit(static_cast<unsigned char>(digits[whole])) != 0 && !(each == 3 && std::isdigit(static_cast<unsigned char>(digits[whole])) == 0)) ++whole;
+    const auto length = [&](std::size_t count) { return static_cast<std::int64_t>(digits.size() - whole + count + (count - 1) / each); };
+    if (whole == 0) return Done{};
+    std::size_t wanted = whole;
+    if (width > length(whole)) {
+      TRY(run_.ask(static_cast<std::uint64_t>(width) * 2));
+      TRY(run_.touch(static_cast<std::uint64_t>(width) * 64));
+      while (length(wanted) < width) ++wanted;
+    }
+    std::string grouped;
+    for (std::size_t i = 0; i < wanted; ++i) {
+      if (i > 0 && (wanted - i) % each == 0) grouped.push_back(separator);
+      grouped.push_back(i < wanted - whole ? '0' : digits[i - (wanted - whole)]);
+    }
+    digits = grouped + digits.substr(whole);
+    return Done{};
+  }
+
+  /// Digits of a float's magnitude.
+  Result<std::string> realDigits(double number, const Spec& spec) {
+    if (spec.precision.value_or(0) > 400) return run_.fail("precision too big");
+    const int precision = static_cast<int>(spec.precision.value_or(6));
+    switch (spec.type) {
+      case '%': return spellReal(number * 100, 'f', precision, spec.alternate) + "%";
+      case 'e':
+      case 'E':
+      case 'f':
+      case 'F': return spellReal(number, spec.type, precision, spec.alternate);
+      case 'g':
+      case 'G': return spellReal(number, spec.type, std::max(precision, 1), spec.alternate);
+      case 'n': return spellReal(number, 'g', std::max(precision, 1), spec.alternate);  // g in the C locale
+      case 0: break;
+      default: return run_.fail(fmt::format("Unknown format code '{}' for object of type 'float'", spec.type));
+    }
+    if (!std::isfinite(number)) return spellFloat(number);
+    std::string digits = spellFloat(number);
+    if (spec.precision) {  // g with at least one digit after the point, so that exponents begin one digit sooner
+      const int significant = std::max(precision, 1);
+      digits = spellReal(number, 'g', significant, spec.alternate);
+      const std::size_t point = std::min(digits.find('.'), digits.size());
+      if (digits.find('e') == std::string::npos && number != 0 && digits[0] != '0' && static_cast<int>(point) >= significant) {
+        digits = spellReal(number, 'e', significant - 1, spec.alternate);
+        const std::size_t e = digits.find('e');
+        std::size_t last = e;
+        if (!spec.alternate && digits.find('.') < e)
+          while (digits[last - 1] == '0' || digits[last - 1] == '.') --last;
+        digits.erase(last, e - last);
+      } else if (digits.find_first_of(".e") == std::string::npos) {
+        digits += ".0";
+      }
+    }
+    if (spec.alternate && digits.find('.') == std::string::npos) digits.insert(std::min(digits.find('e'), digits.size()), 1, '.');
+    return digits;
+  }
+
+  /// Digits of an integer's magnitude, and its prefix.
+  Result<std::string> integerDigits(const BigInt& magnitude, const Spec& spec, std::string& prefix) {
+    if (spec.precision) return run_.fail("Precision not allowed in integer format specifier");
+    int base = 10;
+    switch (spec.type) {
+      case 0:
+      case 'd':
+      case 'n': break;
+      case 'x':
+      case 'X': base = 16; break;
+      case 'o': base = 8; break;
+      case 'b': base = 2; break;
+      default: return run_.fail(fmt::format("Unknown format code '{}' for object of type 'int'", spec.type));
+    }
+    if (spec.grouping == ',' && base != 10) return run_.fail("Cannot specify ',' with this type");
+    std::string digits = magnitude.digits(base);
+    if (spec.type == 'X') std::transform(digits.begin(), digits.end(), digits.begin(), [](char c) { return c >= 'a' ? static_cast<char>(c - 32) : c; });
+    if (spec.alternate && base != 10) prefix = std::string("0") + spec.type;
+    return digits;
   }
 
   Result<Text> formattedNumber(const Value& value, const Spec& spec) {
+    if (spec.type == 'n' && spec.grouping != 0) return run_.fail(fmt::format("Cannot specify '{}' with 'n'.", spec.grouping));
+    if (spec.type == 'c') return formattedCharacter(value, spec);
     std::string digits, prefix;
     bool negative = false;
-    const bool real = value.is(Kind::Float) || (spec.type != 0 && std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos);
-    if (real) {
-      if (spec.precision.value_or(0) > 400) return run_.fail("precision too big");
-      double number = doubleOf(value);
+    if (value.is(Kind::Float) || (spec.type != 0 && std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos)) {
+      const double number = doubleOf(value);
+      if (value.is(Kind::Big) && !std::isfinite(number)) return run_.fail("int too large to convert to float");
       negative = std::signbit(number) && !std::isnan(number);
-      number = std::fabs(number);
-      const int precision = static_cast<int>(spec.precision.value_or(6));
-      if (spec.type == 0 && !spec.precision) {
-        digits = spellFloat(number);
-      } else if (spec.type == '%') {
-        digits = spellReal(number * 100, 'f', precision, spec.alternate) + "%";
-      } else if (spec.type == 0) {  // repr-like: at least one digit after the point, exponents from `precision` on
-        digits = spellReal(number, 'g', precision, spec.alternate);
-        if (std::isfinite(number) && digits.find_first_of(".e") == std::string::npos) {
-          digits = static_cast<int>(digits.size()) >= precision ? spellReal(number, 'e', std::max(precision - 1, 0), false) : digits + ".0";
-        }
-      } else if (std::string_view("eEfFgG").find(spec.type) != std::string_view::npos) {
-        digits = spellReal(number, spec.type, spec.type == 'g' || spec.type == 'G' ? std::max(precision, 1) : precision, spec.alternate);
-      } else {
-        return run_.fail(fmt::format("Unknown format code '{}' for object of type 'float'", spec.type));
-      }
+      digits = TRY(realDigits(std::fabs(number), spec));
     } else {
-      if (spec.precision) return run_.fail("Precision not allowed in integer format specifier");
       const BigInt number = bigOf(value);
       negative = number.negative();
-      int base = 10;
-      switch (spec.type) {
-        case 0:
-        case 'd':
-        case 'n': break;
-        case 'x':
-        case 'X': base = 16; break;
-        case 'o': base = 8; break;
-        case 'b': base = 2; break;
-        default: return run_.fail(fmt::format("Unknown format code '{}' for object of type 'int'", spec.type));
-      }
-      digits = (negative ? number.negated() : number).digits(base);
-      if (spec.type == 'X') std::transform(digits.begin(), digits.end(), digits.begin(), [](char c) { return c >= 'a' ? static_cast<char>(c - 32) : c; });
-      if (spec.alternate && base != 10) prefix = std::string("0") + spec.type;
-      if (spec.grouping == ',' && base != 10) return run_.fail("Cannot specify ',' with this type");
-      if (spec.grouping != 0) group(digits, spec.grouping, base == 10 ? 3 : 4);
+      digits = TRY(integerDigits(negative ? number.negated() : number, spec, prefix));
     }
-    if (real && spec.grouping != 0) group(digits, spec.grouping, 3);
-    std::string sign = negative ? "-" : spec.sign == '-' ? "" : std::string(1, spec.sign);
+    const std::string sign = negative ? "-" : spec.sign == '-' || spec.sign == 0 ? "" : std::string(1, spec.sign);
     const bool zeros = spec.zero && spec.align == 0;
     const char align = zeros ? '=' : spec.align == 0 ? '>' : spec.align;
     const Text fill = spec.zero && spec.fill.bytes() == " " ? Text("0", true) : spec.fill;
-    if (align != '=') return padded(run_, Text(sign + prefix + digits, !value.client()), spec.width.value_or(0), align, fill);
-    Text out(sign + prefix, !value.client());
-    const auto taken = static_cast<std::int64_t>(sign.size() + prefix.size());
-    out.append(TRY(padded(run_, Text(digits, !value.client()), spec.width.value_or(0) - taken, '>', fill)));
-    return out;
+    const std::int64_t width = spec.width.value_or(0);
+    const std::size_t head = sign.size() + prefix.size();
+    if (spec.grouping != 0) {
+      const bool binary = spec.type == 'x' || spec.type == 'X' || spec.type == 'o' || spec.type == 'b';
+      TRY(group(digits, spec.grouping, binary ? 4 : 3, align == '=' && fill.bytes() == "0" ? width - static_cast<std::int64_t>(head) : 0));
+    }
+    return padded(run_, Text(sign + prefix + digits, !value.client()), width, align, fill, align == '=' ? head : 0);
+  }
+
+  Result<Text> formattedCharacter(const Value& value, const Spec& spec) {
+    const auto code = value.isIntegral() ? indexOf(value) : std::nullopt;
+    if (!code || *code < 0 || *code > 0x10FFFF || (*code >= 0xD800 && *code <= 0xDFFF)) return run_.fail("%c arg not in range(0x110000)");
+    if (spec.sign != 0 || spec.precision || spec.grouping != 0 || spec.alternate) return run_.fail("this specification is not allowed with 'c'");
+    std::string spelled;
+    appendUtf8(spelled, static_cast<char32_t>(*code));
+    const Text fill = spec.zero && spec.fill.bytes() == " " ? Text("0", true) : spec.fill;
+    return padded(run_, Text(std::move(spelled), false), spec.width.value_or(0), spec.align == 0 ? (spec.zero ? '=' : '<') : spec.align, fill);
   }
 
   Run& run_;

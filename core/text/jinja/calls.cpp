@@ -116,7 +116,7 @@ namespace {
 
 Result<Value> makeRange(Run& run, Arguments& arguments) {
   const Bound bound = TRY(Bound::bind(run, "range", arguments, {"start", "stop", "step"}, 1));
-  auto range = std::make_shared<RangeObject>();
+  auto range = run.made<RangeObject>();
   std::int64_t numbers[3] = {0, 0, 1};
   for (std::size_t i = 0; i < 3; ++i) {
     if (!bound.has(i)) continue;
@@ -172,6 +172,7 @@ Result<Value> makeNamespace(Run& run, Arguments& arguments) {
   auto space = std::make_unique<NamespaceObject>();
   for (const auto& [key, value] : values->items) {
     if (!key.isString()) return run.failType("a namespace's names must be strings", key);
+    if (key.text().view().substr(0, 1) == "_") return run.fail("a namespace cannot hold names that begin with an underscore");
     space->attributes.emplace_back(key.text().bytes(), value);
   }
   TRY(run.ask(values->items.size() * 64));

@@ -50,7 +50,7 @@ Result<Value> getMethod(Run& run, const Value& self, Arguments& arguments) {
 template <ViewOf kOf>
 Result<Value> viewMethod(Run& run, const Value& self, Arguments& arguments) {
   TRY(Bound::bind(run, "view", arguments, {}));
-  auto view = std::make_shared<ViewObject>();
+  auto view = run.made<ViewObject>();
   view->dict = self;
   view->of = kOf;
   return Value(Kind::View, std::move(view));

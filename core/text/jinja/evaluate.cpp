@@ -1,5 +1,7 @@
 // Expressions.
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "core/text/jinja/formatting.h"
@@ -212,10 +214,35 @@ Result<Value> Run::repeat(const Value& sequence, const Value& count) {
   return list(std::move(items), sequence.kind());
 }
 
+namespace {
+
+/// Steps that an operation on integers of many limbs is worth.
+std::uint64_t arithmeticCost(Operator op, const Value& a, const Value& b) {
+  if (!a.isIntegral() || !b.isIntegral() || (op != Operator::Pow && !a.is(Kind::Big) && !b.is(Kind::Big))) return 1;
+  const std::uint64_t bits_a = bigOf(a).bits(), bits_b = bigOf(b).bits();
+  const std::uint64_t limbs_a = bits_a / 32 + 1, limbs_b = bits_b / 32 + 1;
+  switch (op) {
+    case Operator::Add:
+    case Operator::Sub: return 1 + (limbs_a + limbs_b) / 8;
+    case Operator::Mul: return 1 + limbs_a * limbs_b / 8;
+    case Operator::Div:
+    case Operator::FloorDiv:
+    case Operator::Mod: return 1 + bits_a * limbs_b / 16;
+    case Operator::Pow: {
+      const std::uint64_t exponent = static_cast<std::uint64_t>(std::clamp<std::int64_t>(*indexOf(b), 0, 1 << 20));
+      const std::uint64_t limbs = std::min<std::uint64_t>(bits_a * exponent, kIntegerBitsMax) / 32 + 1;
+      return 20 + limbs * limbs / 4;
+    }
+  }
+  UNREACHABLE();
+}
+
+}  // namespace
+
 Result<Value> Run::binary(Operator op, const Value& a, const Value& b) {
   if (a.isNumber() && b.isNumber()) {
     std::string fault;
-    TRY(step(op == Operator::Pow || a.is(Kind::Big) || b.is(Kind::Big) ? 200 : 1));
+    TRY(step(arithmeticCost(op, a, b)));
     const auto result = arithmetic(op, a, b, fault);
     if (!result) return fail(fault);
     return *result;

@@ -87,6 +87,7 @@ Result<Done> Run::assign(const Expr& target, Value value, Scope& scope) {
   if (target.node == Node::NamespaceRef) {
     const Value* space = scope.find(target.name);
     if (space == nullptr || !space->is(Kind::Namespace)) return fail("cannot assign attribute on non-namespace object");
+    if (target.text[0] == '_') return fail("a namespace cannot hold names that begin with an underscore");
     auto& attributes = space->as<NamespaceObject>().attributes;
     for (auto& [name, slot] : attributes) {
       if (name != target.text) continue;

@@ -104,7 +104,7 @@ class Dumper {
 
   Result<Done> dump(const Value& value, std::size_t level) {
     TRY(run_.checkStack());
-    TRY(run_.step());
+    TRY(run_.step(value.is(Kind::Big) ? weightOf(value) : 1));
     switch (value.kind()) {
       case Kind::None: return say("null");
       case Kind::Bool: return say(value.asBool() ? "true" : "false");

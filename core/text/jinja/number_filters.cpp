@@ -64,16 +64,15 @@ Result<Value> roundInteger(Run& run, const Value& self, std::int64_t digits) {
   if (digits >= 0) return integerValue(bigOf(self), self.client());
   if (digits < -static_cast<std::int64_t>(kIntegerDigitsMax)) return Value::integer(0, self.client());
   // To the nearest multiple of 10^-digits, half to the even multiple.
-  std::string fault;
-  const auto unit = arithmetic(Operator::Pow, Value::integer(10), Value::integer(-digits), fault);
-  if (!unit) return run.fail(fault);
+  const Value unit = TRY(run.binary(Operator::Pow, Value::integer(10), Value::integer(-digits)));
+  TRY(run.binary(Operator::Mod, self, unit));  // charged as the division below
   BigInt quotient, rest;
-  BigInt::divide(bigOf(self), bigOf(*unit), quotient, rest);
-  const int half = BigInt::compare(rest + rest, bigOf(*unit));
-  BigInt halved, odd;
-  BigInt::divide(quotient, BigInt(2), halved, odd);
-  if (half > 0 || (half == 0 && !odd.zero())) quotient = quotient + BigInt(1);
-  return integerValue(quotient * bigOf(*unit), self.client());
+  BigInt::divide(bigOf(self), bigOf(unit), quotient, rest);
+  const int half = BigInt::compare(rest + rest, bigOf(unit));
+  if (half > 0 || (half == 0 && quotient.odd())) quotient = quotient + BigInt(1);
+  Value rounded = TRY(run.binary(Operator::Mul, integerValue(quotient, false), unit));
+  rounded.setClient(self.client());
+  return rounded;
 }
 
 Result<Value> roundFilter(Run& run, const Value& self, Arguments& arguments) {
@@ -89,16 +88,11 @@ Result<Value> roundFilter(Run& run, const Value& self, Arguments& arguments) {
     if (!self.is(Kind::Float)) return roundInteger(run, self, *digits);
     return Value::real(roundFloat(self.asFloat(), static_cast<int>(std::clamp<std::int64_t>(*digits, -400, 400))), self.client());
   }
-  std::string fault;
-  const auto scale = arithmetic(Operator::Pow, Value::integer(10), precision, fault);
-  const auto scaled = scale ? arithmetic(Operator::Mul, self, *scale, fault) : std::nullopt;
-  if (!scaled) return run.fail(fault);
-  if (scaled->is(Kind::Float) && !std::isfinite(scaled->asFloat())) return run.fail("cannot convert float infinity to integer");
-  Value whole = *scaled;
+  const Value scale = TRY(run.binary(Operator::Pow, Value::integer(10), precision));
+  Value whole = TRY(run.binary(Operator::Mul, self, scale));
+  if (whole.is(Kind::Float) && !std::isfinite(whole.asFloat())) return run.fail("cannot convert float infinity to integer");
   if (whole.is(Kind::Float)) whole = *truncated(method.view() == "ceil" ? std::ceil(whole.asFloat()) : std::floor(whole.asFloat()), self.client());
-  const auto result = arithmetic(Operator::Div, whole, *scale, fault);
-  if (!result) return run.fail(fault);
-  return *result;
+  return run.binary(Operator::Div, whole, scale);
 }
 
 Result<Value> fileSizeFilter(Run& run, const Value& self, Arguments& arguments) {

@@ -78,6 +78,21 @@ std::string_view stripped(std::string_view text) {
   return text.substr(from, end - from);
 }
 
+/// Digits of every script as ASCII.
+std::string withPlainDigits(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = decodeAt(text, at);
+    if (c.code >= 0x80 && isDecimal(c.code)) {
+      out.push_back(static_cast<char>('0' + decimalValue(c.code)));
+    } else {
+      out.append(text.substr(at, c.bytes));
+    }
+    at += c.bytes;
+  }
+  return out;
+}
+
 /// Takes single underscores between digits away; nothing when one stands elsewhere.
 std::optional<std::string> withoutUnderscores(std::string_view text) {
   std::string out;
@@ -94,8 +109,9 @@ std::optional<std::string> withoutUnderscores(std::string_view text) {
 
 }  // namespace
 
-std::optional<Value> readInteger(std::string_view text, int base) {
-  text = stripped(text);
+std::optional<Value> readInteger(std::string_view spelled, int base) {
+  const std::string plain = withPlainDigits(stripped(spelled));
+  std::string_view text = plain;
   bool negative = false;
   if (!text.empty() && (text[0] == '+' || text[0] == '-')) {
     negative = text[0] == '-';
@@ -124,7 +140,7 @@ std::optional<Value> readInteger(std::string_view text, int base) {
 }
 
 std::optional<double> readFloat(std::string_view text) {
-  const auto plain = withoutUnderscores(stripped(text));
+  const auto plain = withoutUnderscores(withPlainDigits(stripped(text)));
   if (!plain || plain->empty()) return std::nullopt;
   std::string_view rest = *plain;
   bool negative = false;
@@ -163,8 +179,14 @@ double roundFloat(double value, int digits) {
     std::from_chars(buffer, buffer + length, result);
     return result;
   }
-  const double unit = std::pow(10.0, -digits);
-  return std::nearbyint(value / unit) * unit;
+  // To a multiple of 10^-digits: exact integers, the fraction counting only against a tie.
+  const BigInt whole = BigInt::truncate(std::fabs(value)), unit = *BigInt::parse("1" + std::string(static_cast<std::size_t>(-digits), '0'), 10);
+  BigInt quotient, rest;
+  BigInt::divide(whole, unit, quotient, rest);
+  const int half = BigInt::compare(rest + rest, unit);
+  const bool fraction = std::fabs(value) != std::trunc(std::fabs(value));
+  if (half > 0 || (half == 0 && (fraction || quotient.odd()))) quotient = quotient + BigInt(1);
+  return std::copysign(BigInt::ratio(quotient * unit, BigInt(1)), value);
 }
 
 std::string spellReal(double value, char code, int precision, bool alternate) {
@@ -259,7 +281,8 @@ std::optional<Value> integerArithmetic(Operator op, const Value& a, const Value&
     case Operator::Pow: {
       const auto exponent = y.small();
       if (exponent && *exponent >= 0) return bigPower(x, *exponent, client, fault);
-      if (!exponent && x.bits() > 1) {
+      if (!exponent && !y.negative()) {  // only 0, 1 and -1 have a power that large
+        if (x.bits() <= 1) return bigPower(x, y.odd() ? 1 : 2, client, fault);
         fault = kTooLarge;
         return std::nullopt;
       }
@@ -270,9 +293,8 @@ std::optional<Value> integerArithmetic(Operator op, const Value& a, const Value&
         fault = "division by zero";
         return std::nullopt;
       }
-      // Both below 2^63: the quotient of two long doubles is right to the last bit of a double.
-      const auto s = x.small(), t = y.small();
-      const double quotient = s && t ? static_cast<double>(static_cast<long double>(*s) / static_cast<long double>(*t)) : x.toDouble() / y.toDouble();
+      const bool exact = x.bits() <= 53 && y.bits() <= 53;
+      const double quotient = exact ? x.toDouble() / y.toDouble() : BigInt::ratio(x, y);
       if (!std::isfinite(quotient)) {
         fault = "integer division result too large for a float";
         return std::nullopt;

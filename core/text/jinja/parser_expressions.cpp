@@ -122,14 +122,24 @@ Result<ExprPtr> Parser::conditional() {
 Result<ExprPtr> Parser::orExpression() {
   const int line = current().line;
   ExprPtr left = TRY(andExpression());
-  while (skipName("or")) left = TRY(joined(Node::Or, line, std::move(left), TRY(andExpression())));
+  while (skipName("or")) {
+    const bool decided = left->node == Node::Const && truthy(left->constant);
+    const std::size_t unknown_before = unknown_.size();
+    left = TRY(joined(Node::Or, line, std::move(left), TRY(andExpression())));
+    if (decided) unknown_.resize(unknown_before);  // the reference folds such constants before it looks names up
+  }
   return left;
 }
 
 Result<ExprPtr> Parser::andExpression() {
   const int line = current().line;
   ExprPtr left = TRY(notExpression());
-  while (skipName("and")) left = TRY(joined(Node::And, line, std::move(left), TRY(notExpression())));
+  while (skipName("and")) {
+    const bool decided = left->node == Node::Const && !truthy(left->constant);
+    const std::size_t unknown_before = unknown_.size();
+    left = TRY(joined(Node::And, line, std::move(left), TRY(notExpression())));
+    if (decided) unknown_.resize(unknown_before);
+  }
   return left;
 }
 

@@ -28,7 +28,7 @@ Result<Text> escapedText(Run& run, const Value& value) {
   return out;
 }
 
-Result<Text> padded(Run& run, const Text& text, std::int64_t width, char align, const Text& fill) {
+Result<Text> padded(Run& run, const Text& text, std::int64_t width, char align, const Text& fill, std::size_t head) {
   const auto length = static_cast<std::int64_t>(countCharacters(text.view()));
   if (width <= length) return text;
   const std::int64_t total = width - length;
@@ -38,11 +38,9 @@ Result<Text> padded(Run& run, const Text& text, std::int64_t width, char align, 
   if (align == '>' || align == '=') left = total;
   if (align == '^') left = total / 2;
   if (align == 'c') left = total / 2 + (total & width & 1);  // str.center
-  Text out;
-  const bool sign = align == '=' && !text.empty() && (text.bytes()[0] == '-' || text.bytes()[0] == '+');
-  if (sign) out.append(text, 0, 1);
+  Text out = text.slice(0, head);
   for (std::int64_t i = 0; i < left; ++i) out.append(fill);
-  out.append(text, sign ? 1 : 0, text.size() - (sign ? 1 : 0));
+  out.append(text, head, text.size() - head);
   for (std::int64_t i = left; i < total; ++i) out.append(fill);
   return out;
 }
@@ -76,7 +74,7 @@ class Formatter {
     const bool tuple = argument_.is(Kind::Tuple);
     const std::size_t available = tuple ? argument_.items().size() : 1;
     // A lone argument that is a container may stay unused; anything else must have been taken.
-    const bool may_stay = argument_.is(Kind::Dict) || argument_.is(Kind::List);
+    const bool may_stay = argument_.is(Kind::Dict) || argument_.is(Kind::List) || argument_.is(Kind::Range) || argument_.isUndefined();
     if (!named_ && !may_stay && taken_ < available) return run_.fail("not all arguments converted during string formatting");
     return out;
   }
@@ -158,6 +156,7 @@ class Formatter {
   }
 
   Result<Text> conversion(const Directive& d, const Value& value) {
+    TRY(run_.step(value.is(Kind::Big) ? weightOf(value) : 1));
     Text text;
     bool number = true;
     switch (d.code) {
@@ -204,7 +203,10 @@ class Formatter {
       default: return run_.fail(fmt::format("unsupported format character '{}'", d.code));
     }
     const bool zeros = d.zero && number && !d.minus;
-    return padded(run_, text, d.width.value_or(0), d.minus ? '<' : zeros ? '=' : '>', Text(zeros ? "0" : " ", true));
+    if (!zeros) return padded(run_, text, d.width.value_or(0), d.minus ? '<' : '>', Text(" ", true));
+    std::size_t head = std::string_view("+- ").find(text.bytes()[0]) != std::string_view::npos ? 1 : 0;
+    if (d.alternate && (d.code == 'x' || d.code == 'X' || d.code == 'o')) head += 2;
+    return padded(run_, text, d.width.value_or(0), '=', Text("0", true), head);
   }
 
   static Text signedText(const Directive& d, const Text& text) {

@@ -26,7 +26,7 @@ Run::Run(const Program& program, std::string_view name, std::int64_t now_unix, c
     : program_(program), name_(name), now_unix_(now_unix), limits_(limits), root_(std::make_shared<Scope>(nullptr)),
       stack_base_(static_cast<const char*>(__builtin_frame_address(0))) {
   for (const FunctionEntry& entry : globalFunctions()) {
-    auto function = std::make_shared<FunctionObject>();
+    auto function = made<FunctionObject>();
     function->name = entry.name;
     function->call = entry.call;
     bind(entry.name, Value(Kind::Function, std::move(function)));
@@ -121,10 +121,8 @@ Result<Value> Run::dict(std::shared_ptr<DictObject> dict) {
 
 Result<Value> Run::iterator(const Value& over, std::function<Result<bool>(Value&)> next, std::string_view type) {
   TRY(step());
-  auto object = std::make_shared<IteratorObject>();
-  object->ledger = &ledger_;
-  object->charged = sizeof(IteratorObject) + 128;
-  ledger_.live += object->charged;
+  TRY(ask(0));
+  auto object = made<IteratorObject>();
   object->next = std::move(next);
   object->type = type;
   object->depth = depthOf(over) + 1;
@@ -133,13 +131,14 @@ Result<Value> Run::iterator(const Value& over, std::function<Result<bool>(Value&
 }
 
 Value Run::undefined(std::string message) {
-  auto object = std::make_shared<UndefinedObject>();
+  auto object = made<UndefinedObject>();
   object->message = std::move(message);
+  object->message.resize(std::min<std::size_t>(object->message.size(), 1000));
   return Value(Kind::Undefined, std::move(object));
 }
 
 Value Run::method(const Value& self, const MethodEntry& entry) {
-  auto object = std::make_shared<MethodObject>();
+  auto object = made<MethodObject>();
   object->self = self;
   object->name = entry.name;
   object->call = entry.call;
@@ -226,7 +225,7 @@ Result<std::vector<Value>> Run::listOf(const Value& value) {
   Value item;
   while (TRY(next(item))) {
     TRY(step());
-    if ((items.size() & 1023) == 1023) TRY(ask(items.size() * 2 * sizeof(Value)));
+    if ((items.size() & 255) == 255) TRY(ask(items.size() * 2 * sizeof(Value)));
     items.push_back(std::move(item));
   }
   return items;
@@ -261,7 +260,7 @@ Result<std::int64_t> Run::length(const Value& value) {
 Result<bool> Run::contains(const Value& container, const Value& item) {
   if (container.isString()) {
     if (!item.isString()) return failType("'in <string>' requires string as left operand", item);
-    TRY(touch(container.text().size()));
+    TRY(touch(container.text().size() * 4));
     return findBytes(container.text().view(), item.text().view(), 0) != std::string_view::npos;
   }
   const bool keys = container.is(Kind::Dict) || (container.is(Kind::View) && container.as<ViewObject>().of == ViewOf::Keys);

@@ -85,6 +85,9 @@ class Run {
   Value method(const Value& self, const MethodEntry& entry);
   template <class T>
   T& own(std::unique_ptr<T> object);
+  /// A small shared object, charged.
+  template <class T>
+  std::shared_ptr<T> made();
   std::int64_t now() const { return now_unix_; }
   const std::string& nameOf(NameId name) const { return program_.names[static_cast<std::size_t>(name)]; }
 
@@ -99,8 +102,8 @@ class Run {
   Result<bool> contains(const Value& container, const Value& item);
   Result<Value> getAttribute(const Value& object, std::string_view name);
   Result<Value> getItem(const Value& object, const Value& key);
-  /// "a.b.0" of the filters: parts that are numbers are indices.
-  Result<Value> getPath(const Value& object, const Value& path);
+  /// "a.b.0" of the filters: parts that are numbers are indices; `otherwise` (unless None) stands in for every part that is missing.
+  Result<Value> getPath(const Value& object, const Value& path, const Value& otherwise = Value());
   Result<Value> call(const Value& callee, Arguments& arguments);
   Result<Value> binary(Operator op, const Value& a, const Value& b);
   Result<bool> compare(Comparison op, const Value& a, const Value& b);
@@ -171,6 +174,15 @@ T& Run::own(std::unique_ptr<T> object) {
   ledger_.live += made.charged;
   owned_.push_back(std::move(object));
   return made;
+}
+
+template <class T>
+std::shared_ptr<T> Run::made() {
+  auto object = std::make_shared<T>();
+  object->ledger = &ledger_;
+  object->charged = sizeof(T) + 64;
+  ledger_.live += object->charged;
+  return object;
 }
 
 /// Bound arguments of a filter, test, method or function: positional ones first, names after; nothing repeated, nothing unknown.

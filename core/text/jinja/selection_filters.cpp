@@ -44,8 +44,7 @@ Result<Value> mapFilter(Run& run, const Value& self, Arguments& arguments) {
     Value item;
     if (!TRY((*source)(item))) return false;
     if (attribute->has_value()) {
-      out = TRY(run.getPath(item, **attribute));
-      if (out.isUndefined() && !otherwise->is(Kind::None)) out = *otherwise;
+      out = TRY(run.getPath(item, **attribute, *otherwise));
     } else {
       Arguments each = *given;
       out = TRY(run.applyFilter(*name, item, each));

@@ -61,7 +61,7 @@ Result<Value> itemsFilter(Run& run, const Value& self, Arguments& arguments) {
   if (!self.is(Kind::Dict) && !self.isUndefined())
     return run.iterator(self, [&run](Value&) -> Result<bool> { return run.fail("Can only get item pairs from a mapping."); });
   if (self.isUndefined()) return run.iterator(self, [](Value&) -> Result<bool> { return false; });
-  auto view = std::make_shared<ViewObject>();
+  auto view = run.made<ViewObject>();
   view->dict = self;
   view->of = ViewOf::Items;
   const Value pairs(Kind::View, std::move(view));
@@ -103,8 +103,7 @@ Result<std::vector<Keyed>> keyed(Run& run, const Value& self, const Value& attri
   for (Value& item : TRY(run.listOf(self))) {
     Keyed row;
     for (const Value& path : paths) {
-      Value key = TRY(run.getPath(item, path));
-      if (key.isUndefined() && !otherwise.is(Kind::None)) key = otherwise;
+      Value key = TRY(run.getPath(item, path, otherwise));
       row.keys.push_back(case_sensitive ? std::move(key) : TRY(withoutCase(run, key)));
     }
     row.item = std::move(item);
@@ -154,8 +153,7 @@ Result<Value> groupByFilter(Run& run, const Value& self, Arguments& arguments) {
     if (end == from) members.push_back(rows[end++].item);  // a key that is not equal to itself: NaN
     Value key = rows[from].keys[0];
     if (!flag(bound, 2)) {
-      key = TRY(run.getPath(members[0], bound[0]));
-      if (key.isUndefined() && bound.has(1)) key = bound[1];
+      key = TRY(run.getPath(members[0], bound[0], bound.get(1, Value())));
     }
     Value group = TRY(run.list({key, TRY(run.list(std::move(members)))}, Kind::Tuple));
     group.as<ListObject>().group = true;
@@ -170,9 +168,10 @@ Result<Value> uniqueFilter(Run& run, const Value& self, Arguments& arguments) {
   const bool case_sensitive = flag(bound, 0);
   const Value attribute = bound.get(1, Value());
   auto seen = std::make_shared<DictObject>();
-  auto source = TRY(run.iterate(self));
-  return run.iterator(self, [&run, case_sensitive, attribute, seen, source](Value& out) mutable -> Result<bool> {
-    while (TRY(source(out))) {
+  auto source = std::make_shared<std::function<Result<bool>(Value&)>>();
+  return run.iterator(self, [&run, self, case_sensitive, attribute, seen, source](Value& out) -> Result<bool> {
+    if (!*source) *source = TRY(run.iterate(self));  // only now, as in a Python generator
+    while (TRY((*source)(out))) {
       Value key = TRY(run.getPath(out, attribute));
       if (!case_sensitive) key = TRY(withoutCase(run, key));
       TRY(run.step(1 + weightOf(key)));
@@ -214,13 +213,14 @@ Result<Value> batchFilter(Run& run, const Value& self, Arguments& arguments) {
   const auto count = indexOf(bound[0]);
   if (!count) return run.failType("batch takes an integer", bound[0]);
   const Value fill = bound.get(1, Value());
-  auto source = TRY(run.iterate(self));
+  auto source = std::make_shared<std::function<Result<bool>(Value&)>>();
   auto row = std::make_shared<std::vector<Value>>();
   auto done = std::make_shared<bool>(false);
-  return run.iterator(self, [&run, count = *count, fill, source, row, done](Value& out) mutable -> Result<bool> {
+  return run.iterator(self, [&run, self, count = *count, fill, source, row, done](Value& out) -> Result<bool> {
     if (*done) return false;
+    if (!*source) *source = TRY(run.iterate(self));
     Value item;
-    while (TRY(source(item))) {
+    while (TRY((*source)(item))) {
       TRY(run.step());
       const bool full = static_cast<std::int64_t>(row->size()) == count;
       if (full) out = TRY(run.list(std::exchange(*row, {})));

@@ -39,6 +39,7 @@ void quoteInto(const Text& text, Text& out) {
 }  // namespace
 
 Result<Text> Run::str(const Value& value) {
+  if (value.is(Kind::Big)) TRY(step(weightOf(value)));
   switch (value.kind()) {
     case Kind::String: return value.text();
     case Kind::Undefined: return Text();
@@ -73,7 +74,7 @@ Result<Text> Run::repr(const Value& value) {
 // A repr is data, whoever wrote its parts: none of it is markup.
 Result<Done> Run::reprInto(const Value& value, Text& out) {
   TRY(checkStack());
-  TRY(step());
+  TRY(step(value.is(Kind::Big) ? weightOf(value) : 1));
   const auto say = [&](std::string_view text) { out.append(text, false); };
   const auto all = [&](std::string_view open, const std::vector<Value>& items, std::string_view close) -> Result<Done> {
     say(open);

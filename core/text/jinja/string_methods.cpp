@@ -79,7 +79,7 @@ Result<Window> windowOf(Run& run, const Value& self, const Bound& bound) {
     if (!index) return run.failType("slice indices must be integers or None", given);
     ends[i] = *index < 0 ? std::max<std::int64_t>(*index + size, 0) : *index;
   }
-  TRY(run.touch(self.text().size()));
+  TRY(run.touch(self.text().size() * 4));
   if (ends[0] > size) return Window{0, 0, false};
   ends[1] = std::min(ends[1], size);
   if (ends[0] > ends[1]) return Window{0, 0, false};

@@ -74,7 +74,8 @@ Result<Value> zeroFillMethod(Run& run, const Value& self, Arguments& arguments) 
   const Bound bound = TRY(Bound::bind(run, "zfill", arguments, {"width"}, 1));
   const auto width = indexOf(bound[0]);
   if (!width) return run.failType("the width must be an integer", bound[0]);
-  return run.string(TRY(padded(run, self.text(), *width, '=', Text("0", true))), self.as<StringObject>().safe);
+  const bool sign = !self.text().empty() && (self.text().bytes()[0] == '-' || self.text().bytes()[0] == '+');
+  return run.string(TRY(padded(run, self.text(), *width, '=', Text("0", true), sign ? 1 : 0)), self.as<StringObject>().safe);
 }
 
 Result<Value> expandTabsMethod(Run& run, const Value& self, Arguments& arguments) {

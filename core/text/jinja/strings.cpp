@@ -72,7 +72,7 @@ Result<std::vector<Text>> splitAt(Run& run, const Text& text, const std::optiona
     TRY(run.step());
     if ((pieces.size() & 1023) == 1023) TRY(run.ask(pieces.size() * 2 * sizeof(StringObject)));
     if (!room()) {
-      pieces.push_back(stripped(text.slice(from, view.size() - from), std::nullopt, Side::Right));
+      pieces.push_back(text.slice(from, view.size() - from));
       break;
     }
     const std::size_t end = skip(from, false);
@@ -116,7 +116,7 @@ Result<std::vector<Text>> splitAtFromRight(Run& run, const Text& text, const std
     for (end = back(end, true); end > 0; end = back(end, true)) {
       TRY(run.step());
       if (static_cast<std::int64_t>(pieces.size()) >= limit) {
-        pieces.push_back(stripped(text.slice(0, end), std::nullopt, Side::Left));
+        pieces.push_back(text.slice(0, end));
         break;
       }
       const std::size_t start = back(end, false);

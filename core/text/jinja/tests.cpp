@@ -89,10 +89,12 @@ Result<bool> caseTest(Run& run, const Value& self, Arguments& arguments) {
 
 Result<bool> filterTest(Run& run, const Value& self, Arguments& arguments) {
   TRY(Bound::bind(run, "filter", arguments, {}));
+  if (!hashKey(self)) return run.fail(fmt::format("unhashable type: '{}'", typeName(self)));
   return self.isString() && findFilter(self.text().view()) != nullptr;
 }
 Result<bool> testTest(Run& run, const Value& self, Arguments& arguments) {
   TRY(Bound::bind(run, "test", arguments, {}));
+  if (!hashKey(self)) return run.fail(fmt::format("unhashable type: '{}'", typeName(self)));
   return self.isString() && findTest(self.text().view()) != nullptr;
 }
 

@@ -55,7 +55,7 @@ Result<Value> centerFilter(Run& run, const Value& self, Arguments& arguments) {
   const Bound bound = TRY(Bound::bind(run, "center", arguments, {"width"}));
   const auto width = indexOf(bound.get(0, Value::integer(80)));
   if (!width) return run.failType("center() takes an integer", bound[0]);
-  return run.string(TRY(padded(run, TRY(run.str(self)), *width, '^', Text(" ", true))), isSafe(self));
+  return run.string(TRY(padded(run, TRY(run.str(self)), *width, 'c', Text(" ", true))), isSafe(self));
 }
 
 Result<Value> replaceFilter(Run& run, const Value& self, Arguments& arguments) {
@@ -102,7 +102,6 @@ Result<Value> indentFilter(Run& run, const Value& self, Arguments& arguments) {
 
 Result<Value> truncateFilter(Run& run, const Value& self, Arguments& arguments) {
   const Bound bound = TRY(Bound::bind(run, "truncate", arguments, {"length", "killwords", "end", "leeway"}));
-  if (!self.isString()) return run.failType("truncate takes text", self);
   const auto length = indexOf(bound.get(0, Value::integer(255)));
   const Value leeway_value = bound.get(3, Value());
   const auto leeway = leeway_value.is(Kind::None) ? std::optional<std::int64_t>(5) : indexOf(leeway_value);
@@ -111,8 +110,9 @@ Result<Value> truncateFilter(Run& run, const Value& self, Arguments& arguments) 
   const auto end_length = static_cast<std::int64_t>(countCharacters(end.view()));
   if (*length < end_length) return run.fail(fmt::format("expected length >= {}, got {}", end_length, *length));
   if (*leeway < 0) return run.fail(fmt::format("expected leeway >= 0, got {}", *leeway));
-  const auto characters = static_cast<std::int64_t>(self.as<StringObject>().characters);
+  const std::int64_t characters = TRY(run.length(self));
   if (*length >= characters || characters <= *length + std::min(*leeway, characters)) return self;
+  if (!self.isString()) return run.failType("truncate takes text", self);
   TRY(run.touch(self.text().size()));
   Text kept = self.text().slice(0, byteOffset(self.text().view(), static_cast<std::size_t>(*length - end_length)));
   if (!truthy(bound.get(1, Value::boolean(false)))) kept = TRY(splitAtFromRight(run, kept, " ", 1)).front();

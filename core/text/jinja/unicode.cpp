@@ -154,6 +154,12 @@ bool isAlpha(char32_t c) {
   return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
 }
 bool isDecimal(char32_t c) { return categoryOf(c) == UTF8PROC_CATEGORY_ND; }
+int decimalValue(char32_t c) {
+  if (c >= 0x1D7CE && c <= 0x1D7FF) return static_cast<int>((c - 0x1D7CE) % 10);  // five sets in a row
+  char32_t first = c;
+  while (c - first < 9 && isDecimal(first - 1)) --first;
+  return static_cast<int>(c - first);
+}
 bool isDigit(char32_t c) { return isDecimal(c) || within(kOtherDigit, c); }
 bool isNumeric(char32_t c) {
   const auto category = categoryOf(c);
@@ -193,8 +199,10 @@ std::string foldOf(char32_t c) {
   if (const Expansion* e = expansionOf(c)) return spelled(e->fold);
   if ((c >= 0x13A0 && c <= 0x13F5) || (c >= 0x13F8 && c <= 0x13FD)) return one(utf8proc_toupper(static_cast<utf8proc_int32_t>(c)));
   const auto upper = utf8proc_toupper(static_cast<utf8proc_int32_t>(c));
-  if ((c >= 0xAB70 && c <= 0xABBF)) return one(upper);  // Cherokee folds to capitals
-  return c < 0x80 ? lowerOf(c, false) : one(utf8proc_tolower(isLower(c) ? upper : static_cast<utf8proc_int32_t>(c)));
+  if (c >= 0xAB70 && c <= 0xABBF) return one(upper);  // Cherokee folds to capitals
+  static constexpr Range kFoldLikeCapital[] = {{0xb5, 0xb5}, {0x17f, 0x17f}, {0x345, 0x345}, {0x3c2, 0x3c2}, {0x3d0, 0x3d1}, {0x3d5, 0x3d6}, {0x3f0, 0x3f1},
+                                               {0x3f5, 0x3f5}, {0x1c80, 0x1c88}, {0x1e9b, 0x1e9b}, {0x1fbe, 0x1fbe}};
+  return within(kFoldLikeCapital, c) ? one(utf8proc_tolower(upper)) : lowerOf(c, false);
 }
 
 bool isFinalSigma(std::string_view text, std::size_t at) {

@@ -10,6 +10,8 @@ bool isSpace(char32_t code);      // str.isspace, and what strip() and split() t
 bool isLineBreak(char32_t code);  // str.splitlines
 bool isAlpha(char32_t code);
 bool isDecimal(char32_t code);
+/// 0 to 9 of a decimal digit of any script.
+int decimalValue(char32_t code);
 bool isDigit(char32_t code);
 bool isNumeric(char32_t code);
 bool isLower(char32_t code);

@@ -172,6 +172,10 @@ std::uint64_t weightOf(const Value& value) {
   if (value.is(Kind::List) || value.is(Kind::Tuple)) return value.as<ListObject>().weight;
   if (value.is(Kind::Dict)) return value.as<DictObject>().weight;
   if (value.is(Kind::View)) return weightOf(value.as<ViewObject>().dict);
+  if (value.is(Kind::Big)) {
+    const std::uint64_t limbs = value.as<BigObject>().number.bits() / 32 + 1;
+    return 1 + limbs * limbs / 16;  // what spelling it costs
+  }
   return 1;
 }
 
