@@ -19,15 +19,21 @@ Result<Done> openTexts(App& app, const std::filesystem::path& directory, TextNee
     return Error{Errc::NotFound, fmt::format("'{}' is not a directory; a model is a directory with config.json and its weights", directory.string())};
   app.generation = TRY(readGenerationConfig(directory));
   if (need == TextNeed::None) return Done{};
+  // The template first: a chat without one is the likelier mistake, and its error says more.
+  if (need == TextNeed::Chat) {
+    Result<ChatTemplate> chat = ChatTemplate::load(directory);
+    if (!chat.ok() && chat.error().code == Errc::NotFound)
+      return Error{Errc::NotFound, chat.error().what + "; `run --prompt FILE` takes plain text, `run --ids-file FILE` ids"};
+    app.chat = std::make_unique<ChatTemplate>(TRY(std::move(chat)));
+  }
   Result<Tokenizer> tokenizer = Tokenizer::load(directory / "tokenizer.json");
   if (tokenizer.ok()) {
     app.tokenizer = std::make_unique<Tokenizer>(std::move(tokenizer).value());
     for (const std::string& text : app.tokenizer->warnings()) app.warnings.push_back({"tokenizer", text});
-  } else if (need != TextNeed::Optional || tokenizer.error().code != Errc::NotFound) {
+  } else if (tokenizer.error().code != Errc::NotFound) {
     return std::move(tokenizer).error();
-  }
-  if (need == TextNeed::Chat) {
-    app.chat = std::make_unique<ChatTemplate>(TRY(ChatTemplate::load(directory)));
+  } else if (need != TextNeed::Optional) {
+    return Error{Errc::NotFound, fmt::format("'{}' has no tokenizer.json, so text cannot become ids; put the file there, or give ids with --ids-file", directory.string())};
   }
   return Done{};
 }

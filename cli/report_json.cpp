@@ -96,6 +96,8 @@ Json answerJson(const App& app, const Answer& answer, const Options& options, co
                 {"total_tokens", answer.usage.prompt_tokens + answer.usage.completion_tokens},
                 {"reasoning_tokens", answer.usage.reasoning_tokens},
                 {"completion_tokens_details", {{"reasoning_tokens", answer.usage.reasoning_tokens}}}};
+  Json stop_ids = Json::array();
+  for (const TokenId id : app.engine->stopIds()) stop_ids.push_back(id.value());
   Json ignored = Json::array();
   for (const std::string& setting : app.generation.ignored) ignored.push_back(setting);
   return {
@@ -106,6 +108,7 @@ Json answerJson(const App& app, const Answer& answer, const Options& options, co
       {"end", {{"reason", nameOf(answer.end.reason)}, {"detail", answer.end.detail}}},
       {"usage", usage},
       {"sampling", samplingJson(sampling)},
+      {"stop", {{"ids", stop_ids}, {"texts", options.answer.stop}}},
       {"ignored", ignored},
       {"warnings", warningsJson(warningsOf(app))},
       {"stats", statsJson(app, answer)},
@@ -132,6 +135,9 @@ std::vector<std::string> answerLines(const App& app, const Answer& answer, const
   }
   lines.push_back(fmt::format("memory: {} at most, of a budget of {}", sizeText(residentPeak()), sizeText(facts.budget)));
   lines.push_back(fmt::format("sampling: {}", samplingText(sampling)));
+  std::string stops;
+  for (const TokenId id : app.engine->stopIds()) stops += fmt::format("{}{}", stops.empty() ? "" : ", ", id.value());
+  lines.push_back(fmt::format("stop ids: {}", stops.empty() ? "none" : stops));
   for (const std::string& setting : app.generation.ignored) lines.push_back(fmt::format("ignored: {}", setting));
   for (const Warning& w : warningsOf(app)) lines.push_back(fmt::format("warning: {}: {}", w.code, w.text));
   return lines;

@@ -1,7 +1,10 @@
 #include "cli/signals.h"
 
-#include <csignal>
 #include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <ctime>
 
 #include "core/base/check.h"
 
@@ -10,17 +13,30 @@ namespace {
 
 // A signal handler can reach nothing but what is static.
 std::atomic<bool> asked{false};
+std::atomic<std::int64_t> asked_at_ms{0};  // 0: nobody asked
 struct sigaction old_interrupt, old_terminate;
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may touch lock-free atomics only");
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free, "a signal handler may touch lock-free atomics only");
+
+// One press may come as two signals: supervisors (coreutils' timeout) signal the process and then its whole group. Nobody presses twice that fast.
+constexpr std::int64_t kOnePressMs = 300;
 
 void onInterrupt(int) {
-  if (asked.exchange(true)) _exit(130);
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);  // async-signal-safe
+  const std::int64_t ms = std::int64_t(now.tv_sec) * 1000 + now.tv_nsec / 1000000;
+  // The time goes first: two threads may each be handed a signal of one press.
+  std::int64_t first = 0;
+  if (asked_at_ms.compare_exchange_strong(first, ms) || ms - first <= kOnePressMs) {
+    asked = true;
+  } else {
+    _exit(130);
+  }
 }
 
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
-  asked = false;
+  clear();
   struct sigaction action {};
   action.sa_handler = onInterrupt;
   sigemptyset(&action.sa_mask);
@@ -35,6 +51,9 @@ InterruptGuard::~InterruptGuard() {
 
 const std::atomic<bool>& InterruptGuard::flag() const { return asked; }
 
-void InterruptGuard::clear() { asked = false; }
+void InterruptGuard::clear() {
+  asked = false;
+  asked_at_ms = 0;
+}
 
 }  // namespace sluice
