@@ -49,7 +49,7 @@ TEST(Inspect, SaysWhatAModelIs) {
     return all;
   };
   EXPECT_EQ(codes(got).find("template_missing"), std::string::npos);
-  expectSays(codes(rig.json({"inspect", modelPath("nano-row")})), {"per_row_int4"});
+  expectSays(codes(rig.json({"inspect", modelPath("coli-i4")})), {"per_row_int4"});
   expectSays(codes(rig.json({"inspect", modelPath("glm")})), {"template_missing"});
   const auto copy = rig.copyOf("nano-gs64");
   std::filesystem::remove(copy / "out-idx-00000.safetensors");

@@ -48,7 +48,6 @@ const std::vector<KnownModel>& knownModels() {
       {"coli-fp8b", "fp8-128x128", "fp8-128x128", "int8-row", "fp8-128x128", {}},
       {"coli-mixed", "int2-row", "int4-g32", "bf16", "int8-row", {}},
       {"nano-gs64", "int4-g64", "int4-g64", "int8-row", "int8-row", {}},
-      {"nano-row", "int4-row", "int4-row", "int8-row", "int8-row", {"per_row_int4"}},
       {"nano-starved", "int4-g64", "int4-g64", "int8-row", "int8-row", {}},
   };
   return models;
